@@ -186,6 +186,15 @@ func (m TensorMeta) hints() (list []int) {
 	return list
 }
 
+// numbers is how many a tensor had when the program was exported; one if that is not known.
+func (m TensorMeta) numbers() int {
+	n := 1
+	for _, size := range m.hints() {
+		n *= size
+	}
+	return n
+}
+
 // byStride are the operators that depend on how their argument lies in memory.
 var byStride = setOf(`as_strided sym_stride sym_storage_offset is_contiguous view_as_real view_as_complex resize_ set_ as_strided_
 	unsafe_chunk`)
@@ -300,7 +309,8 @@ func sums(r *rewriter) {
 		made := f.maker[conv]
 		last, gone := n, map[int]bool{made: true}
 		next := f.only(name)
-		relu := next >= 0 && next < len(r.p.Graph.Nodes) && r.p.Graph.Nodes[next].op() == "relu" && r.takesReLU(f, &r.p.Graph.Nodes[made])
+		relu := next >= 0 && next < len(r.p.Graph.Nodes) && r.p.Graph.Nodes[next].op() == "relu"
+		relu = relu && r.takesReLU(f, &r.p.Graph.Nodes[made])
 		if relu {
 			last, gone[next] = &r.p.Graph.Nodes[next], true
 		}
@@ -313,8 +323,8 @@ func sums(r *rewriter) {
 	}
 }
 
-// takesReLU tells whether a convolution that adds something can have a ReLU behind it. oneDNN's calls libtorch for both where images may lie as
-// they lie first, and that has none for bfloat16.
+// takesReLU tells whether a convolution that adds something can have a ReLU behind it. oneDNN's calls libtorch for both where the images do
+// not lie with their channels last, and that has none for bfloat16.
 func (r *rewriter) takesReLU(f *flow, conv *Node) bool {
 	x, _ := kindOf(conv.arg("X"))
 	made, ok := f.maker[x]

@@ -17,11 +17,8 @@ func pairs(r *rewriter) {
 		if each.Target != depthwiseTarget || each.arg("sum") != nil || !ok || f.only(name) != i || len(g.Tensors[name].Sizes) != 4 {
 			continue
 		}
-		wide, between := &g.Nodes[made], 1
-		for _, n := range g.Tensors[name].hints() {
-			between *= n
-		}
-		if between < leaves || !isPlain(wide) {
+		wide := &g.Nodes[made]
+		if g.Tensors[name].numbers() < leaves || !isPlain(wide) {
 			continue
 		}
 		to := each.with("torch.ops.libtorchgo.direct_depthwise.default", given("x", wide.arg("x")), given("weight", wide.arg("weight")),

@@ -40,11 +40,8 @@ func pooled(r *rewriter) {
 func (r *rewriter) pools(f *flow, n *Node) bool {
 	name, _ := n.result()
 	w, ok := r.state(f, n.arg("weight"))
-	between := 1
-	for _, size := range r.p.Graph.Tensors[name].hints() {
-		between *= size
-	}
-	return n.Target == winogradTarget && n.arg("sum") == nil && ok && w.NumEl() <= nearWeights && between >= leaves
+	return n.Target == winogradTarget && n.arg("sum") == nil && ok && w.NumEl() <= nearWeights &&
+		r.p.Graph.Tensors[name].numbers() >= leaves
 }
 
 // conversion is the place of the node that alone reads what another makes of float32, and converts it to bfloat16.

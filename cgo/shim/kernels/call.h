@@ -32,6 +32,7 @@ inline void* behind(void* numbers, int64_t n, const at::Tensor& of) {
 // Call is what the operators have in common: arguments that were checked, and memory that a task points into.
 struct Call {
 	at::Tensor x, y, bias, sum;
+	std::optional<at::ScalarType> dtype;  // of the results, where it is not that of the images
 	Task task{};
 
 	void take(const at::Tensor& of, const at::Tensor& weight, const std::optional<at::Tensor>& b, std::optional<at::ScalarType> weights = {}) {
@@ -77,17 +78,19 @@ struct Call {
 		TORCH_CHECK_VALUE(height > 0 && width > 0, "images of ", x.sizes(), " are smaller than the kernel");
 	}
 
+	at::ScalarType results() const { return dtype.value_or(x.scalar_type()); }
+
 	// Results, or the sum in whose place they are.
 	void make(int64_t height, int64_t width, const std::optional<at::Tensor>& s, bool in_place = false) {
 		fits(height, width);
 		const int64_t sizes[] = {task.images, task.outputs, height, width};
-		TORCH_CHECK_VALUE(!s || (s->sizes() == at::IntArrayRef(sizes) && s->scalar_type() == x.scalar_type()), "what is added does not fit ",
+		TORCH_CHECK_VALUE(!s || (s->sizes() == at::IntArrayRef(sizes) && s->scalar_type() == results()), "what is added does not fit ",
 		                  at::IntArrayRef(sizes));
 		if (s) {
 			sum = s->contiguous(last_channels);
 			task.sum = sum.const_data_ptr();
 		}
-		y = in_place ? sum : at::empty(sizes, x.options(), last_channels);
+		y = in_place ? sum : at::empty(sizes, x.options().dtype(results()), last_channels);
 		task.y = y.mutable_data_ptr(), task.out_height = height, task.out_width = width;
 	}
 };

@@ -71,7 +71,7 @@ namespace {
 
 // Computes direct convolutions of images without the zeros around. Large ones are laid out with them some rows at a time, which are near still
 // when they are read, and enough for a piece of pixels or more.
-void pixels_around(const Tensor& x, at::IntArrayRef padding, Task t, const Tensor& weight) {
+void pixels_around(const Tensor& x, at::IntArrayRef padding, Task t, const Tensor& weight, const Tensor& y) {
 	constexpr int64_t near = 1 << 15;
 	t.height += 2 * padding[0], t.width += 2 * padding[1];
 	const Padding laid_out(x, padding[0], padding[1], t.width);
@@ -92,21 +92,24 @@ void pixels_around(const Tensor& x, at::IntArrayRef padding, Task t, const Tenso
 			laid_out.rows(image, top * t.down, part.height, room.mutable_data_ptr());
 			part.x = room.const_data_ptr();
 			const int64_t place = (image * t.out_height + top) * t.out_width * t.outputs;
-			part.y = behind(t.y, place, x);
+			part.y = behind(t.y, place, y);
 			if (t.sum != nullptr) {
-				part.sum = behind(t.sum, place, x);
+				part.sum = behind(t.sum, place, y);
 			}
 			pixels(part, weight);
 		}
 	});
 }
 
-Tensor direct_in(bool in_place, const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias,
+// Where results come to lie: in memory of their own, as the images are or as float32, or in that of the sum.
+enum class Into : uint8_t { own, floats, sum };
+
+Tensor direct_in(Into into, const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias,
                  const std::optional<Tensor>& sum, int64_t outputs, at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding,
                  int64_t dilation, std::string_view activation) {
 	if (x.dim() == 3) {
 		const Signals one(kernel);
-		auto y = direct_in(in_place, one.images(x), weight, bias, one.images(sum), outputs, kernel, stride, padding, dilation, activation);
+		auto y = direct_in(into, one.images(x), weight, bias, one.images(sum), outputs, kernel, stride, padding, dilation, activation);
 		return one.signals(y);
 	}
 	Call c;
@@ -116,9 +119,12 @@ Tensor direct_in(bool in_place, const Tensor& x, const Tensor& weight, const std
 	c.step(stride, padding);
 	c.take(x, weight, bias);
 	c.fit(weight);
+	if (into == Into::floats) {
+		c.dtype = at::kFloat, c.task.wide = true;
+	}
 	c.make(outputs_of(c.task.height, padding[0], dilation * (kernel[0] - 1) + 1, stride[0]),
-	       outputs_of(c.task.width, padding[1], kernel[1], stride[1]), sum, in_place);
-	pixels_around(x, padding, c.task, weight);
+	       outputs_of(c.task.width, padding[1], kernel[1], stride[1]), sum, into == Into::sum);
+	pixels_around(x, padding, c.task, weight, c.y);
 	return c.y;
 }
 
@@ -126,43 +132,51 @@ Tensor direct_in(bool in_place, const Tensor& x, const Tensor& weight, const std
 
 Tensor direct(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, const std::optional<Tensor>& sum, int64_t outputs,
               at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding, int64_t dilation, std::string_view activation) {
-	return direct_in(false, x, weight, bias, sum, outputs, kernel, stride, padding, dilation, activation);
+	return direct_in(Into::own, x, weight, bias, sum, outputs, kernel, stride, padding, dilation, activation);
 }
 
 namespace {
 
 Tensor& direct_(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, Tensor& sum, int64_t outputs, at::IntArrayRef kernel,
                 at::IntArrayRef stride, at::IntArrayRef padding, int64_t dilation, std::string_view activation) {
-	return in_place(sum, direct_in(true, x, weight, bias, sum, outputs, kernel, stride, padding, dilation, activation));
+	return in_place(sum, direct_in(Into::sum, x, weight, bias, sum, outputs, kernel, stride, padding, dilation, activation));
 }
 
 }  // namespace
 
+namespace {
+
 // A linear layer is a convolution of images of one pixel.
-Tensor linear(const Tensor& x, const Tensor& weight, int64_t outputs, const std::optional<Tensor>& bias, std::string_view activation) {
+template <class Run>
+Tensor linear_in(const Tensor& x, int64_t outputs, const Run& run) {
 	TORCH_CHECK_VALUE(x.dim() > 0 && x.size(-1) > 0, "expected rows of numbers, got ", x.sizes());
 	auto sizes = x.sizes().vec();
 	auto rows = x.contiguous().view({x.numel() / sizes.back(), sizes.back(), 1, 1});
 	sizes.back() = outputs;
-	return direct(rows, weight, bias, {}, outputs, {1, 1}, {1, 1}, {0, 0}, 1, activation).view(sizes);
+	return run(rows).view(sizes);
+}
+
+}  // namespace
+
+Tensor linear(const Tensor& x, const Tensor& weight, int64_t outputs, const std::optional<Tensor>& bias, std::string_view activation) {
+	return linear_in(x, outputs, [&](const Tensor& rows) {
+		return direct(rows, weight, bias, {}, outputs, {1, 1}, {1, 1}, {0, 0}, 1, activation);
+	});
 }
 
 namespace {
 
-// The same whose results are float32, whatever is multiplied.
+// The same whose results are float32, whatever is multiplied, and without an activation, or with ReLU alone.
+Tensor direct_wide(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, int64_t outputs, at::IntArrayRef kernel,
+                   at::IntArrayRef stride, at::IntArrayRef padding, int64_t dilation, std::string_view activation) {
+	TORCH_CHECK_VALUE(activation == "none" || activation == "relu", "expected no activation or relu, got ", activation);
+	return direct_in(Into::floats, x, weight, bias, {}, outputs, kernel, stride, padding, dilation, activation);
+}
+
 Tensor linear_wide(const Tensor& x, const Tensor& weight, int64_t outputs, const std::optional<Tensor>& bias) {
-	TORCH_CHECK_VALUE(x.dim() > 0 && x.size(-1) > 0, "expected rows of numbers, got ", x.sizes());
-	auto sizes = x.sizes().vec();
-	Call c;
-	c.panels(weight, outputs, {1, 1});
-	c.take(x.contiguous().view({x.numel() / sizes.back(), sizes.back(), 1, 1}), weight, bias);
-	c.fit(weight);
-	sizes.back() = outputs;
-	c.y = at::empty(sizes, x.options().dtype(at::kFloat));
-	c.task.x = c.x.const_data_ptr(), c.task.y = c.y.mutable_data_ptr(), c.task.wide = true;
-	c.task.out_height = c.task.out_width = 1;
-	pixels(c.task, weight);
-	return c.y;
+	return linear_in(x, outputs, [&](const Tensor& rows) {
+		return direct_wide(rows, weight, bias, outputs, {1, 1}, {1, 1}, {0, 0}, 1, "none");
+	});
 }
 
 // The kernel of each channel by itself, as depthwise_weight made it.
@@ -266,6 +280,8 @@ TORCH_LIBRARY(libtorchgo, m) {
 	m.def("direct_(Tensor x, Tensor weight, Tensor? bias, Tensor(a!) sum, int outputs, int[] kernel, int[] stride, int[] padding, "
 	      "int dilation, str activation) -> Tensor(a!)");
 	m.def("linear(Tensor x, Tensor weight, int outputs, Tensor? bias, str activation) -> Tensor");
+	m.def("direct_wide(Tensor x, Tensor weight, Tensor? bias, int outputs, int[] kernel, int[] stride, int[] padding, int dilation, "
+	      "str activation) -> Tensor");
 	m.def("linear_wide(Tensor x, Tensor weight, int outputs, Tensor? bias) -> Tensor");
 	m.def("depthwise_weight(Tensor weight) -> Tensor");
 	m.def("depthwise(Tensor x, Tensor weight, Tensor? bias, Tensor? sum, int[] stride, int[] padding, str activation) -> Tensor");
@@ -279,6 +295,7 @@ TORCH_LIBRARY_IMPL(libtorchgo, CPU, m) {
 	m.impl("direct", direct);
 	m.impl("direct_", direct_);
 	m.impl("linear", linear);
+	m.impl("direct_wide", direct_wide);
 	m.impl("linear_wide", linear_wide);
 	m.impl("depthwise_weight", depthwise_weight);
 	m.impl("depthwise", depthwise);

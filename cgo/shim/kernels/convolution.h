@@ -3,6 +3,7 @@
 // kernel, and those of each channel by itself.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "branch.h"
@@ -44,7 +45,7 @@ struct Task {
 	// these read. Otherwise a pixel's channels lie together.
 	int64_t apart_vectors = 0;
 
-	// Results are float32, with nothing added and no activation, of direct ones.
+	// Results are float32, with nothing added and no activation but ReLU, of direct ones.
 	bool wide = false;
 
 	// The panels of three vectors that few pixels meet at once, of direct ones; none where there are more pixels.
@@ -152,15 +153,15 @@ constexpr int64_t room(const Form& form, int64_t block, int64_t lying, int64_t o
 }
 
 using Winograd = void(const Task& t, int64_t first, int64_t last, int64_t block, float* room);
+using Winograds = std::array<Winograd*, kFormCount>;
 
 // Kernels are what one kind of processors computes images with, of one kind of numbers.
 struct Kernels {
 	int64_t vector;  // the sums of one; Winograd's take multiples of it as channels, or as many as fill one folded, and of two as outputs
 
 	// The tiles of each form from first to last, not more than a block at a time; what they become, and the weights, are numbers as images have
-	// them, or float32.
-	Winograd* winograd[kFormCount];
-	Winograd* winograd_float[kFormCount];
+	// them, or float32. Images of the last may be float32, and the results are not.
+	Winograds winograd, winograd_float, winograd_of_float;
 	// The outputs of a panel of one, two or three vectors from one on, of the pixels from first to last. The last vector may have more numbers
 	// than there are outputs.
 	void (*direct[3])(const Task& t, int64_t vector, int64_t first, int64_t last);

@@ -183,7 +183,8 @@ INLINE void finish_direct(const Task& t, const Sums<W, V, R>& sums, int64_t pixe
 	if constexpr (together<N> > 1) {
 		if (t.wide) {
 			const Results<float, W, V, R> results{sums, lying, t.outputs - (vector + V - 1) * W};
-			return results.template write<Activation::none>(static_cast<float*>(t.y) + place);
+			float* to = static_cast<float*>(t.y) + place;
+			return t.activation == Activation::relu ? results.template write<Activation::relu>(to) : results.template write<Activation::none>(to);
 		}
 	}
 	finish<N>(t, sums, place, vector * W, lying);

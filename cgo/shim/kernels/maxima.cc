@@ -59,7 +59,7 @@ struct Pooled {
 
 	Pooled(const Tiled& t, const Task& w, decltype(maxima) m, const Tensor& results, int64_t band)
 	    : tiled(t), window(w), maxima(m), y(results), block(t.block(t.call.task)), row(w.width * w.channels),
-	      rows(at::empty({(band - 1) * w.down + w.kernel_height + 2 * t.form.down, row}, t.call.x.options())), room(t.room(block)) {}
+	      rows(at::empty({(band - 1) * w.down + w.kernel_height + 2 * t.form.down, row}, t.call.x.options().dtype(t.call.results()))), room(t.room(block)) {}
 
 	// Rows of an image's results, one after the other.
 	void run(int64_t own, int64_t first, int64_t last) {
@@ -85,7 +85,7 @@ struct Pooled {
 
 	void compute(int64_t first, int64_t last) const {
 		Task t = tiled.call.task;
-		t.x = behind(t.x, image * t.height * t.width * t.channels, rows);
+		t.x = behind(t.x, image * t.height * t.width * t.channels, tiled.call.x);
 		t.images = 1, t.above -= first * tiled.form.stride(), t.out_height = last - first;
 		t.y = behind(rows.mutable_data_ptr(), (first - top) * row, rows);
 		tiled.compute(t, 0, tiled.form.tiles(t), block, room);
@@ -100,13 +100,14 @@ Tensor winograd_max_pool2d(const Tensor& x, const Tensor& weight, const std::opt
 	const Task& wide = tiled.call.task;
 	Task t = window(wide.images, wide.outputs, wide.out_height, wide.out_width, kernel, stride, window_padding);
 	const auto* k = any_kernels(dtype);
-	TORCH_CHECK_NOT_IMPLEMENTED(k != nullptr && (dtype == x.scalar_type() || x.scalar_type() == at::kFloat),
-	                            "this processor has no kernel that makes ", dtype, " of ", x.scalar_type());
+	const auto made = tiled.call.results();
+	TORCH_CHECK_NOT_IMPLEMENTED(k != nullptr && (dtype == made || made == at::kFloat), "this processor has no kernel that makes ", dtype, " of ",
+	                            made);
 	auto y = results(t, x.options().dtype(dtype));
 	// So many rows stay near.
 	constexpr int64_t near = 1 << 16;
 	const int64_t some = near / (t.width * t.channels), band = std::max<int64_t>(0, some - t.kernel_height) / t.down + 1;
-	auto maxima = dtype == x.scalar_type() ? k->maxima : k->maxima_float;
+	auto maxima = dtype == made ? k->maxima : k->maxima_float;
 	in_bands(t.images, t.out_height, band, [&] { return Pooled(tiled, t, maxima, y, band); });
 	return y;
 }

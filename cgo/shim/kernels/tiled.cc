@@ -19,18 +19,25 @@ int checked_form(const Tensor& weight) {
 	return kind;
 }
 
+// Whichever of the two is not float32, if one is not.
+at::ScalarType narrower(const Tensor& x, const Tensor& weight) {
+	return x.scalar_type() == at::kFloat ? weight.scalar_type() : x.scalar_type();
+}
+
 }  // namespace
 
 Tiled::Tiled(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, at::IntArrayRef padding, std::string_view activation)
     : form(kForms[checked_form(weight)]),
       kind_(static_cast<int>(&form - kForms)),
-      alike_(weight.scalar_type() == x.scalar_type()),
       weights_(weight.numel()),
-      kernels_(kernels_of(images(x).scalar_type(), weight.size(-1) / together_of(weight.scalar_type()) / 2)) {
+      kernels_(kernels_of(narrower(images(x), weight), weight.size(-1) / together_of(weight.scalar_type()) / 2)) {
+	const bool floats = weight.scalar_type() == at::kFloat, alike = weight.scalar_type() == x.scalar_type();
+	run_ = (alike ? kernels_.winograd : floats ? kernels_.winograd_float : kernels_.winograd_of_float)[kind_];
+	call.dtype = narrower(x, weight);
 	check_each("padding", padding, 2, 0, form.kernel() - 1);
 	Task& t = call.task;
 	t.outputs = weight.size(1) * weight.size(-1) / together_of(weight.scalar_type()), t.activation = activation_of(activation);
-	call.take(form.fold == 1 ? x.contiguous(last_channels) : x, weight, bias, alike_ ? x.scalar_type() : at::kFloat);
+	call.take(form.fold == 1 ? x.contiguous(last_channels) : x, weight, bias, weight.scalar_type());
 	const int64_t depth = form.depth(t.channels);
 	TORCH_CHECK_VALUE(weights_ == form.numbers() * t.outputs * depth && form.fits(t.channels, kernels_.vector), "weights of ",
 	                  weight.sizes(), " do not fit images of ", x.sizes());
@@ -64,7 +71,7 @@ Tensor Tiled::room(int64_t block) const {
 }
 
 void Tiled::compute(const Task& t, int64_t first, int64_t last, int64_t block, const Tensor& room) const {
-	(alike_ ? kernels_.winograd : kernels_.winograd_float)[kind_](t, first, last, block, room.mutable_data_ptr<float>());
+	run_(t, first, last, block, room.mutable_data_ptr<float>());
 }
 
 namespace {

@@ -5,6 +5,7 @@
 
 namespace tg::convolution {
 
+// Weights are of the dtype of the images, or float32. With images of float32 and weights of bfloat16 the results are bfloat16.
 struct Tiled {
 	Call call;  // its task lacks y
 	const Form& form;
@@ -21,9 +22,9 @@ struct Tiled {
 
  private:
 	int kind_;
-	bool alike_;  // weights are of the dtype of the images
 	int64_t weights_;
 	const Kernels& kernels_;
+	Winograd* run_;
 };
 
 }  // namespace tg::convolution

@@ -124,8 +124,8 @@ struct Side<2, 2> {
 	}
 };
 
-// Tiles of images of N, which become numbers of T.
-template <class N, class T, int W, int F>
+// Tiles of images of M, which become numbers of T, and results of N.
+template <class M, class N, class T, int W, int F>
 struct Tiles {
 	static constexpr Form form = kForms[F];
 	static constexpr int rows = form.rows(), columns = form.columns(), groups = form.groups_across();
@@ -134,7 +134,7 @@ struct Tiles {
 
 	const Task& c;
 	int64_t block;
-	const N* zeros;      // [lying]
+	const M* zeros;      // [lying]
 	T* numbers_in;       // [numbers, block, lying]
 	float* numbers_out;  // [sums, block, outputs]
 
@@ -153,11 +153,11 @@ struct Tiles {
 		constexpr int high = form.fold * rows, wide = form.fold * columns;
 		const int64_t y = top(tile) * form.stride() - c.above, x = side(tile) * form.stride() - c.left;
 		const int64_t row = c.width * c.channels, pixel = form.fold * c.channels;
-		const N* corner = static_cast<const N*>(c.x) + (image(tile) * c.height + y) * row + x * c.channels;
+		const M* corner = static_cast<const M*>(c.x) + (image(tile) * c.height + y) * row + x * c.channels;
 		if (y >= 0 && y + high <= c.height && x >= 0 && x + wide <= c.width && whole(tile)) {
 			return in<true>(tile, at, [&](int i, int j) { return corner + i * row + j * pixel; });
 		}
-		const N* from[high * columns];
+		const M* from[high * columns];
 		for (int i = 0; i < high; i++) {
 			for (int j = 0; j < columns; j++) {
 				bool inside = y + i >= 0 && y + i < c.height && x + form.fold * j >= 0 && x + form.fold * (j + 1) <= c.width;
@@ -299,8 +299,8 @@ template <int R, int F>
 constexpr bool meets_pairs = R >= 12 && kForms[F].stride() == 2;
 
 // A group's numbers of the tiles of a block, multiplied by their weights.
-template <class N, class T, int W, int R, int F>
-INLINE void multiply(const Block<Tiles<N, T, W, F>>& block, int down, int across) {
+template <class M, class N, class T, int W, int R, int F>
+INLINE void multiply(const Block<Tiles<M, N, T, W, F>>& block, int down, int across) {
 	constexpr Form form = kForms[F];
 	const auto& tiles = block.tiles;
 	const Task& c = tiles.c;
@@ -333,21 +333,21 @@ INLINE void multiply(const Block<Tiles<N, T, W, F>>& block, int down, int across
 	}
 }
 
-template <class N, class T, int W, int R, int F>
+template <class M, class N, class T, int W, int R, int F>
 void winograd(const Task& c, int64_t first, int64_t last, int64_t most, float* room) {
 	constexpr Form form = kForms[F];
 	const int64_t lying = form.lying(c.channels, W);
 	memset(room, 0, lying * sizeof(float));
-	const N* zeros = reinterpret_cast<N*>(room);
+	const M* zeros = reinterpret_cast<M*>(room);
 	T* in = reinterpret_cast<T*>(room + lying);
 	float* out = room + lying + form.numbers() * apart<float>(most, lying);
-	const Tiles<N, T, W, F> tiles{c, most, zeros, in, out};
+	const Tiles<M, N, T, W, F> tiles{c, most, zeros, in, out};
 	for (; first < last; first += most) {
 		const Block block(tiles, first, least(most, last - first));
 		block.each([&](int64_t tile, int64_t at) { tiles.in(tile, at); });
 		for (int down = 0; down < form.groups_down(); down++) {
 			for (int across = 0; across < form.groups_across(); across++) {
-				multiply<N, T, W, R>(block, down, across);
+				multiply<M, N, T, W, R>(block, down, across);
 			}
 		}
 		block.each([&](int64_t tile, int64_t at) { tiles.out(tile, at); });
