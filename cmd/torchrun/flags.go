@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"maps"
 	"net"
@@ -257,11 +256,6 @@ func (o *options) output(v map[string]*string) (err error) {
 			return cli.Usagef("--signals-to-handle knows %v, got %q", slices.Sorted(maps.Keys(signalsByName)), part)
 		}
 		o.signals = append(o.signals, s)
-	}
-	if o.logDir == "" {
-		if o.logDir, err = os.MkdirTemp("", "torchrun-"); err != nil {
-			return fmt.Errorf("no folder for logs: %w", err)
-		}
 	}
 	return nil
 }

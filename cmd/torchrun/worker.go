@@ -83,6 +83,12 @@ func (a *agent) connect(r round, w *worker) error {
 			}
 			continue
 		}
+		if a.logDir == "" {
+			var err error
+			if a.logDir, err = os.MkdirTemp("", "torchrun-"); err != nil {
+				return fmt.Errorf("no folder for logs: %w", err)
+			}
+		}
 		dir := filepath.Join(a.logDir, a.id, fmt.Sprint("attempt_", r.n), strconv.Itoa(w.local))
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
