@@ -118,7 +118,7 @@ func (f winogradForm) numbers() int { return f.seen(f.down) * f.seen(f.across) }
 // They fit what was measured on processors whose vectors have 256 bits, or 512 in two halves, on others with AVX-512, which multiply twice
 // as much while a weight comes, out of the cache, and with AVX-512's instructions for bfloat16. Tiles of 4 x 4 outputs would round numbers
 // of bfloat16 three times as much as those of 2 x 2, with which a network is as far from float32 as Python's bfloat16. Those of 2 x 4 lie
-// between: with them ResNets stay nearer than Python's, but not if all layers for small images, or those of few channels, have them.
+// between: with them ResNets stay nearer than Python's. For small images their weights come from afar for too few tiles.
 var (
 	squares   = []winogradForm{{down: 4, across: 4, step: 1}, {down: 2, across: 2, step: 1}, {down: 2, across: 2, step: 2}}
 	halfForms = append([]winogradForm{
