@@ -25,7 +25,7 @@ type program struct {
 // it is another input that is compared, and its largest difference.
 const (
 	boundedDType = "bfloat16 within 0.01"
-	boundOfHalf  = 0.009
+	boundOfHalf  = 0.008
 )
 
 // What a program in float32 keeps its weights in.

@@ -53,7 +53,7 @@ Tensor direct_beside(const Tensor& x, const Tensor& other, const Tensor& weight,
 	const int64_t lines = c.task.images * sides.lines, band = even(lines, std::max<int64_t>(1, kPiece / sides.width));
 	const int64_t bands = lines == 0 ? 0 : (lines + band - 1) / band;
 	auto run = [&](int64_t from, int64_t to) {
-		auto room = at::empty({(band * sides.width) * sides.channels()}, x.options());
+		auto room = at::empty({band * sides.width * sides.channels()}, x.options());
 		for (int64_t first = from * band; from < to; from++, first += band) {
 			const int64_t last = std::min(first + band, lines), place = first * sides.width * outputs;
 			sides.put(first, last, room.mutable_data_ptr());

@@ -115,7 +115,7 @@ struct Seen {
 		above = from - top;
 	}
 
-	// The task for these rows of an image, of which x has no others, with results of a dtype.
+	// The task for these rows of an image, where there are no others, with results in their place in y.
 	Task task(const Task& whole, int64_t image, const at::Tensor& y) const {
 		Task t = whole;
 		t.images = 1, t.height = to - from, t.above = above, t.out_height = last - first;

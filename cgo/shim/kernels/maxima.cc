@@ -59,7 +59,8 @@ struct Pooled {
 
 	Pooled(const Tiled& t, const Task& w, decltype(maxima) m, const Tensor& results, int64_t band)
 	    : tiled(t), window(w), maxima(m), y(results), block(t.block(t.call.task)), row(w.width * w.channels),
-	      rows(at::empty({(band - 1) * w.down + w.kernel_height + 2 * t.form.down, row}, t.call.x.options().dtype(t.call.results()))), room(t.room(block)) {}
+	      rows(at::empty({(band - 1) * w.down + w.kernel_height + 2 * t.form.down, row}, t.call.x.options().dtype(t.call.results()))),
+	      room(t.room(block)) {}
 
 	// Rows of an image's results, one after the other.
 	void run(int64_t own, int64_t first, int64_t last) {
