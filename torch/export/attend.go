@@ -217,11 +217,11 @@ func (w *weaver) turned(n *Node) bool {
 		format := n.arg("memory_format")
 		return n.op() == "contiguous" && format == nil || n.op() == "reshape" || n.op() == "flatten" || format == torch.ContiguousFormat
 	}} {
-		at := f.only(name)
-		if at < 0 || at >= len(w.p.Graph.Nodes) || !want(&w.p.Graph.Nodes[at]) {
+		n, _ := w.soleReader(f, name)
+		if n == nil || !want(n) {
 			return false
 		}
-		name, _ = w.p.Graph.Nodes[at].result()
+		name, _ = n.result()
 	}
 	return true
 }

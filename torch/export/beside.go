@@ -25,12 +25,7 @@ func besides(r *rewriter) {
 		if !ok {
 			continue
 		}
-		a, next := r.behind(f, name)
-		to, ok := r.beside(n, x, other, a)
-		if !ok && next >= 0 {
-			next = nowhere
-			to, ok = r.beside(n, x, other, noActivation)
-		}
+		to, next, ok := r.fusing(f, name, func(a activation) (Node, bool) { return r.beside(f, n, x, other, a) })
 		if !ok {
 			continue
 		}
@@ -78,7 +73,7 @@ func (r *rewriter) mixing(f *flow, name string) (m mixing, ok bool) {
 }
 
 // beside is our operator for a sum of two such convolutions.
-func (r *rewriter) beside(sum *Node, x, other mixing, a activation) (to Node, ok bool) {
+func (r *rewriter) beside(f *flow, sum *Node, x, other mixing, a activation) (to Node, ok bool) {
 	activation, ok := ownActivation(a)
 	if !ok {
 		return to, false
@@ -88,13 +83,12 @@ func (r *rewriter) beside(sum *Node, x, other mixing, a activation) (to Node, ok
 		return to, false
 	}
 	return sum.with(besideTarget, given("x", x.node.arg("input")), given("other", other.node.arg("input")),
-		given("weight", r.constant("direct_weight", packed)), given("bias", r.biases(x.node.arg("bias"), other.node.arg("bias"))),
+		given("weight", r.constant("direct_weight", packed)), given("bias", r.biases(f, x.node.arg("bias"), other.node.arg("bias"))),
 		given("sum", nil), given("outputs", int64(x.weight.Size(0))), given("stride", other.stride), given("activation", activation)), true
 }
 
 // biases is the sum of the constants that are none or some biases, in float32.
-func (r *rewriter) biases(list ...Argument) Argument {
-	f := r.flow()
+func (r *rewriter) biases(f *flow, list ...Argument) Argument {
 	var all []torch.Tensor
 	for _, a := range list {
 		if t, ok := r.state(f, a); ok {

@@ -130,11 +130,7 @@ func (c ownCase) testPooled(t *testing.T, tile int, kernel, stride, padding []in
 	} {
 		x := torch.RandN(c.images, c.channels, c.height, c.width).To(d.x)
 		w := torch.RandN(c.outputs, c.channels, c.kernel[0], c.kernel[1]).To(d.x)
-		tiles := []int{tile, tile}
-		if tile == flatTile {
-			tiles = []int{2, 4}
-		}
-		packed, ok := packedWeight(t, "libtorchgo::winograd_weight", w, tiles, c.stride[0], d.numbers != d.x, d.x)
+		packed, ok := packedWeight(t, "libtorchgo::winograd_weight", w, outputsOfTile(tile), c.stride[0], d.numbers != d.x, d.x)
 		if !ok || d.y == torch.BFloat16 && !hasKernels(torch.BFloat16) {
 			continue
 		}

@@ -49,6 +49,14 @@ const (
 	eachAlone  = -1
 )
 
+// outputsOfTile are those of Winograd's tile of a kind, down and across.
+func outputsOfTile(tile int) []int {
+	if tile == flatTile {
+		return []int{2, 4}
+	}
+	return []int{tile, tile}
+}
+
 // ownForm is Winograd's convolution with tiles of 2, 3 or 4, or flat ones, or for 0 the direct one. Wide are Winograd's numbers of float32.
 type ownForm struct {
 	tile          int
@@ -61,10 +69,8 @@ func ownConvolution(
 	t *testing.T, form ownForm, x, w, bias, sum torch.Tensor, stride, padding []int, activation string,
 ) (y torch.Tensor, ok bool) {
 	tile := form.tile
-	name, args := "libtorchgo::winograd", []any{w, []int{tile, tile}, stride[0], form.wide, w.DType()}
+	name, args := "libtorchgo::winograd", []any{w, outputsOfTile(tile), stride[0], form.wide, w.DType()}
 	switch tile {
-	case flatTile:
-		args[1] = []int{2, 4}
 	case 0:
 		name, args = "libtorchgo::direct", args[:1]
 	case eachAlone:

@@ -100,14 +100,14 @@ func (r *rewriter) stays(f *flow, i int, stay map[int]bool) {
 	for i >= 0 && i < len(g.Nodes) {
 		stay[i] = true
 		name, _ := g.Nodes[i].result()
-		next := f.only(name)
-		if next < 0 || next >= len(g.Nodes) {
+		next, at := r.soleReader(f, name)
+		if next == nil {
 			return
 		}
-		if _, ok := activationOf(&g.Nodes[next]); !ok && g.Nodes[next].Target != "torch.ops.aten.max_pool2d.default" {
+		if _, ok := activationOf(next); !ok && next.Target != "torch.ops.aten.max_pool2d.default" {
 			return
 		}
-		i = next
+		i = at
 	}
 }
 

@@ -177,6 +177,15 @@ func (f *flow) only(name string) int {
 	return f.readers[name][0]
 }
 
+// soleReader is the node that alone reads a value, once, and its place; nil, nowhere, where there is none, or others, or the value is
+// returned.
+func (r *rewriter) soleReader(f *flow, name string) (n *Node, at int) {
+	if at = f.only(name); at < 0 || at >= len(r.p.Graph.Nodes) {
+		return nil, nowhere
+	}
+	return &r.p.Graph.Nodes[at], at
+}
+
 // state is the tensor of an input of the graph that does not change while the program is compiled.
 func (r *rewriter) state(f *flow, a Argument) (torch.Tensor, bool) {
 	name, ok := a.(TensorArgument)

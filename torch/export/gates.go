@@ -55,11 +55,10 @@ func flattened(r *rewriter) {
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
 		name, _ := n.result()
-		at := f.only(name)
-		if !strings.HasPrefix(n.Target, "torch.ops.libtorchgo.means") || n.arg("keep") != true || at < 0 || at == len(g.Nodes) {
+		next, at := r.soleReader(f, name)
+		if next == nil || !strings.HasPrefix(n.Target, "torch.ops.libtorchgo.means") || n.arg("keep") != true {
 			continue
 		}
-		next := &g.Nodes[at]
 		row, _ := next.result()
 		if sizes := g.Tensors[row].Sizes; makesRows[next.op()] && len(sizes) == 2 && sameSizes(sizes, g.Tensors[name].Sizes[:2]) {
 			n.Inputs = set(n.Inputs, "keep", false)

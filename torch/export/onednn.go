@@ -23,16 +23,9 @@ func pointwise(r *rewriter) {
 		if !frozen {
 			continue
 		}
-		a, next := r.behind(f, name)
-		to, ok := r.packed(n, w, a, images)
-		if !ok && next >= 0 {
-			a, next = noActivation, nowhere
-			to, ok = r.packed(n, w, a, images)
+		if to, next, ok := r.fusing(f, name, func(a activation) (Node, bool) { return r.packed(n, w, a, images) }); ok {
+			r.put(i, to, next)
 		}
-		if !ok {
-			continue
-		}
-		r.put(i, to, next)
 	}
 }
 
@@ -41,12 +34,23 @@ var noActivation = activation{attr: "none", scalars: []float64{}}
 
 // behind is the activation that alone reads a value, and its place; none, nowhere, where something else does.
 func (r *rewriter) behind(f *flow, name string) (a activation, at int) {
-	if at = f.only(name); at >= 0 && at < len(r.p.Graph.Nodes) {
-		if a, known := activationOf(&r.p.Graph.Nodes[at]); known {
+	if n, at := r.soleReader(f, name); n != nil {
+		if a, known := activationOf(n); known {
 			return a, at
 		}
 	}
 	return noActivation, nowhere
+}
+
+// fusing is the node that takes the place of one that makes a value and of the activation behind it, whose place is next, or, where there
+// is none for both, of the one alone.
+func (r *rewriter) fusing(f *flow, name string, with func(activation) (Node, bool)) (to Node, next int, ok bool) {
+	a, next := r.behind(f, name)
+	if to, ok = with(a); !ok && next >= 0 {
+		next = nowhere
+		to, ok = with(noActivation)
+	}
+	return to, next, ok
 }
 
 // put has a node take the place of another, and of the activation behind it, if there is one.
@@ -308,11 +312,10 @@ func sums(r *rewriter) {
 		}
 		made := f.maker[conv]
 		last, gone := n, map[int]bool{made: true}
-		next := f.only(name)
-		relu := next >= 0 && next < len(r.p.Graph.Nodes) && r.p.Graph.Nodes[next].op() == "relu"
-		relu = relu && r.takesReLU(f, &r.p.Graph.Nodes[made])
+		next, at := r.soleReader(f, name)
+		relu := next != nil && next.op() == "relu" && r.takesReLU(f, &r.p.Graph.Nodes[made])
 		if relu {
-			last, gone[next] = &r.p.Graph.Nodes[next], true
+			last, gone[at] = next, true
 		}
 		to := adding(&r.p.Graph.Nodes[made], other, relu)
 		to.makes(last)

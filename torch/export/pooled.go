@@ -47,10 +47,8 @@ func (r *rewriter) pools(f *flow, n *Node) bool {
 // conversion is the place of the node that alone reads what another makes of float32, and converts it to bfloat16.
 func (r *rewriter) conversion(f *flow, n *Node, from torch.DType) (at int) {
 	name, _ := n.result()
-	if at = f.only(name); at < 0 || at >= len(r.p.Graph.Nodes) || from != torch.Float32 {
-		return nowhere
-	}
-	if !converts(&r.p.Graph.Nodes[at], torch.BFloat16) || !hasKernels(torch.BFloat16) {
+	to, at := r.soleReader(f, name)
+	if to == nil || from != torch.Float32 || !converts(to, torch.BFloat16) || !hasKernels(torch.BFloat16) {
 		return nowhere
 	}
 	return at

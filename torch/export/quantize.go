@@ -121,10 +121,7 @@ func (q *quantizer) find() {
 
 // reader is the only node that reads a value.
 func (q *quantizer) reader(name string) int {
-	at := q.f.only(name)
-	if at >= len(q.p.Graph.Nodes) {
-		return nowhere
-	}
+	_, at := q.soleReader(q.f, name)
 	return at
 }
 

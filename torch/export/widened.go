@@ -10,11 +10,10 @@ func widened(r *rewriter) {
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
 		name, _ := n.result()
-		at := f.only(name)
-		if at < 0 || at == len(g.Nodes) || g.Tensors[name].DType != torch.BFloat16 {
+		next, at := r.soleReader(f, name)
+		if next == nil || g.Tensors[name].DType != torch.BFloat16 {
 			continue
 		}
-		next := &g.Nodes[at]
 		switch {
 		case n.Target == "torch.ops.libtorchgo.linear.default" && n.arg("activation") == "none" && converts(next, torch.Float32):
 			to := n.with("torch.ops.libtorchgo.linear_wide.default", given("x", n.arg("x")), given("weight", n.arg("weight")),

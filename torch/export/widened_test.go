@@ -105,11 +105,7 @@ func (c ownCase) testWide(t *testing.T, dtype torch.DType) {
 func (c ownCase) testOfFloats(t *testing.T, tile int) {
 	x := torch.RandN(c.images, c.channels, c.height, c.width)
 	w := torch.RandN(c.outputs, c.channels, c.kernel[0], c.kernel[1]).To(torch.BFloat16)
-	tiles := []int{tile, tile}
-	if tile == flatTile {
-		tiles = []int{2, 4}
-	}
-	packed, ok := packedWeight(t, "libtorchgo::winograd_weight", w, tiles, c.stride[0], false, torch.BFloat16)
+	packed, ok := packedWeight(t, "libtorchgo::winograd_weight", w, outputsOfTile(tile), c.stride[0], false, torch.BFloat16)
 	if !ok {
 		t.Skip("this processor has no kernel")
 	}

@@ -142,10 +142,6 @@ Tensor& direct_(const Tensor& x, const Tensor& weight, const std::optional<Tenso
 	return in_place(sum, direct_in(Into::sum, x, weight, bias, sum, outputs, kernel, stride, padding, dilation, activation));
 }
 
-}  // namespace
-
-namespace {
-
 // A linear layer is a convolution of images of one pixel.
 template <class Run>
 Tensor linear_in(const Tensor& x, int64_t outputs, const Run& run) {
