@@ -22,6 +22,7 @@ var children = map[string]func(){
 	"exhausts": childExhausts,
 	"shutdown": childShutdown,
 	"overlap":  childOverlap,
+	"near":     childNear,
 }
 
 const childVariable = "TORCH_TEST_CHILD"
