@@ -20,7 +20,7 @@ func (r *rewriter) dilated(n *Node, w torch.Tensor, c convolution, activation st
 	part := convolution{ones, padding, ones, 1}
 	parts := []int{sizes[0] * d * d, sizes[1], (sizes[2] + d - 1) / d, (sizes[3] + d - 1) / d}
 	form, takes := part.winograd(parts, w, w.DType())
-	met := w.Size(0) * w.Size(1) * sizes[0] * c.met(sizes, w, 0) * c.met(sizes, w, 1)
+	met := w.Size(0) * w.Size(1) * sizes[0] * c.sweep(0, sizes[2], w).products() * c.sweep(1, sizes[3], w).products()
 	if form.step == 0 || takes > clearly*float64(met) {
 		return to, false
 	}
@@ -29,13 +29,4 @@ func (r *rewriter) dilated(n *Node, w torch.Tensor, c convolution, activation st
 		return to, false
 	}
 	return r.ours(n, dilatedTarget, "winograd_weight", packed, activation, given("padding", c.padding), given("dilation", apart)), true
-}
-
-// met is how many times rows of a kernel meet one of the images, and not zeros around them: of all outputs of a side.
-func (c convolution) met(sizes []int, w torch.Tensor, side int) (times int) {
-	outputs, size := c.outputs(sizes, w, side), sizes[2+side]
-	for k := range w.Size(2 + side) {
-		times += meetings(size, outputs, int(c.stride[side]), k*int(c.dilation[side])-int(c.padding[side]))
-	}
-	return times
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/nn"
+	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
@@ -154,5 +156,34 @@ func TestElementwiseOperator(t *testing.T) {
 		require.ErrorIs(t, err, torch.ErrValue)
 		_, err = call(nil, []float64{1}, 4, 0, 0, 1)
 		require.ErrorIs(t, err, torch.ErrValue)
+	})
+}
+
+// Exactly compiled, what is written in place lies as what is new would: libtorch adds up by the strides, even of one row.
+func TestInPlaceKeepsStrides(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		torch.ManualSeed(1)
+		rows, w := nn.Eval(nn.NewRNN(8, 8, nn.RNNOptions{BatchFirst: true})), torch.RandN(8, 8)
+		fn := func(x torch.Tensor) torch.Tensor {
+			y, _ := rows.Forward(x) // of which a row follows that of another sequence
+			return F.Linear(y.Add(x), w)
+		}
+		x := torch.RandN(3, 2, 8)
+		free := ExportOptions{DynamicShapes: map[string]map[int]Dim{"x": {0: {Name: "batch"}}}}
+		for n, o := range map[int]ExportOptions{1: {}, 3: free} {
+			p, err := Export(fn, []any{x.Narrow(0, 0, n)}, o)
+			require.NoError(t, err)
+			defer p.Close()
+			c, err := Compile(p, CompileOptions{Exact: true})
+			require.NoError(t, err)
+			defer c.Close()
+			torch.NoGrad(func() {
+				one := x.Narrow(0, 0, 1)
+				got, err := c.Run(one)
+				require.NoError(t, err)
+				require.True(t, fn(one).Equal(got[0]), "%v", c)
+			})
+		}
 	})
 }

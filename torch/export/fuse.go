@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
-	"github.com/libtorch-go/libtorch/torch"
 )
 
 // given is an argument by its place.
@@ -167,13 +165,4 @@ func (n *Node) sides(name string, usual int64, sides int) []int64 {
 		return nil
 	}
 	return list
-}
-
-// outputs is the size of a side of what a convolution makes of inputs of these sizes.
-func (c convolution) outputs(sizes []int, weight torch.Tensor, side int) int {
-	return outputsOf(sizes[2+side], weight.Size(2+side), int(c.stride[side]), int(c.padding[side]), int(c.dilation[side]))
-}
-
-func outputsOf(size, taps, stride, padding, dilation int) int {
-	return (size+2*padding-dilation*(taps-1)-1)/stride + 1
 }

@@ -108,8 +108,13 @@ func (way randomWay) check(n *networks.Network, results []int) (err error) {
 			return
 		}
 		defer e.h.Close()
+		for k, w := range p.Constants {
+			if w.DType() == torch.Float32 {
+				p.Constants[k] = w.To(torch.BFloat16).To(torch.Float32)
+			}
+		}
 		for i, in := range inputs {
-			if err = way.compare(e, fn, in[0].(torch.Tensor)); err != nil {
+			if err = way.compare(e, fn, p, in[0].(torch.Tensor)); err != nil {
 				err = fmt.Errorf("input %d, %w; compiled:\n%s", i, err, text)
 				return
 			}
@@ -160,8 +165,9 @@ func randomInputs(fn func(torch.Tensor) []torch.Tensor, x torch.Tensor, free boo
 	return inputs
 }
 
-// compare runs a network twice and compares the results with those in double precision.
-func (way randomWay) compare(e *engine, fn func(torch.Tensor) []torch.Tensor, x torch.Tensor) (err error) {
+// compare runs a network twice and compares the results with those in double precision. They may be as far off as layer by layer, or as the
+// network is whose weights alone were rounded.
+func (way randomWay) compare(e *engine, fn func(torch.Tensor) []torch.Tensor, rounded *Program, x torch.Tensor) (err error) {
 	torch.NoGrad(func() {
 		var got, again []torch.Tensor
 		if got, err = e.Run(x); err == nil {
@@ -171,9 +177,14 @@ func (way randomWay) compare(e *engine, fn func(torch.Tensor) []torch.Tensor, x 
 			return
 		}
 		want := fn(x)
-		var wide, eager []torch.Tensor
+		var wide, eager, coarse []torch.Tensor
 		if !way.eager.IsZero() {
-			wide, eager = fn(x.To(torch.Float64)), fn(x.To(way.eager))
+			wide, eager, coarse = fn(x.To(torch.Float64)), fn(x.To(way.eager)), want
+		}
+		if way.eager == torch.BFloat16 {
+			if coarse, err = rounded.Run(x); err != nil {
+				return
+			}
 		}
 		for i, y := range got {
 			switch {
@@ -184,7 +195,7 @@ func (way randomWay) compare(e *engine, fn func(torch.Tensor) []torch.Tensor, x 
 			case way.eager.IsZero() && !y.Equal(want[i]):
 				err = fmt.Errorf("other bits of result %d", i)
 			case !way.eager.IsZero():
-				err = way.near(y, eager[i], wide[i])
+				err = way.near(y, wide[i], eager[i], coarse[i])
 			}
 			if err != nil {
 				return
@@ -195,12 +206,15 @@ func (way randomWay) compare(e *engine, fn func(torch.Tensor) []torch.Tensor, x 
 }
 
 // near tells how far a result is from the right one, if that is farther than this way allows.
-func (way randomWay) near(got, eager, want torch.Tensor) error {
+func (way randomWay) near(got, want torch.Tensor, others ...torch.Tensor) error {
 	const least = 0.1 // that counts as the largest
 	far := func(y torch.Tensor) float64 { return y.To(torch.Float64).Sub(want).Abs().Max().Float64() }
-	off, layers, most := far(got), far(eager), want.Abs().Max().Float64()
-	if !(off <= way.times*layers+way.apart*max(most, least)) {
-		return fmt.Errorf("%.3g off, layer by layer %.3g, the largest is %.3g", off, layers, most)
+	off, allowed, most := far(got), 0.0, want.Abs().Max().Float64()
+	for _, y := range others {
+		allowed = max(allowed, far(y))
+	}
+	if !(off <= way.times*allowed+way.apart*max(most, least)) {
+		return fmt.Errorf("%.3g off, layer by layer %.3g, the largest is %.3g", off, allowed, most)
 	}
 	return nil
 }

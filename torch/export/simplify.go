@@ -305,7 +305,7 @@ func inPlace(r *rewriter) {
 		name, ok := n.result()
 		self, isTensor := n.arg("self").(TensorArgument)
 		if !ok || !isTensor || !inPlaceForms[n.op()] || !r.overwritable(f, string(self), i) || !r.alike(n, name) ||
-			!r.frozen && isAmbiguous(r.p.Graph.Tensors[name].Sizes) {
+			!r.frozen && isAmbiguous(r.p.Graph.Tensors[string(self)]) {
 			continue
 		}
 		_, tensor := n.arg("other").(TensorArgument)
@@ -320,13 +320,47 @@ func inPlace(r *rewriter) {
 	}
 }
 
-// isAmbiguous tells of sizes whether strides may be of several layouts: a dimension of one number may have any. What is new has others,
-// and convolutions and products of matrices go by them, in the order in which they add up.
-func isAmbiguous(sizes []Expr) bool {
-	return len(sizes) > matrix && slices.ContainsFunc(sizes[1:], func(e Expr) bool {
+// isAmbiguous tells of a tensor whether its strides may be others than those of a new one: a dimension of one number may have any, and
+// convolutions and products of matrices go by them, in the order in which they add up.
+func isAmbiguous(m TensorMeta) bool {
+	if len(m.Sizes) <= matrix {
+		return false
+	}
+	one := func(e Expr) bool {
 		n, fixed := e.Value()
 		return fixed && n == 1
-	})
+	}
+	free := func(e Expr) bool {
+		_, fixed := e.Value()
+		return !fixed
+	}
+	return slices.ContainsFunc(m.Sizes[1:], one) ||
+		(one(m.Sizes[0]) || slices.ContainsFunc(m.Sizes, free)) && m.Strides != nil && !m.isInOrder()
+}
+
+// isInOrder tells whether a tensor lay row by row when the program was exported, or with its channels last.
+func (m TensorMeta) isInOrder() bool {
+	sizes := m.hints()
+	if sizes == nil {
+		return false
+	}
+	var rows []int
+	for d := range slices.Backward(sizes) {
+		rows = append(rows, d)
+	}
+	follow := func(order []int) bool { // whether each dimension lies as far apart as those before it fill
+		apart := 1
+		for _, d := range order {
+			if n, known := m.Strides[d].hint(); !known || int(n) != apart {
+				return false
+			}
+			apart *= sizes[d]
+		}
+		return true
+	}
+	const channels = 1
+	last := slices.DeleteFunc(slices.Clone(rows), func(d int) bool { return d == channels })
+	return follow(rows) || follow(append([]int{channels}, last...))
 }
 
 // addsInPlace is a convolution of ours that adds its result to what it would otherwise add to that, and is brought near only once.

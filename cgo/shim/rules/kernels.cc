@@ -235,23 +235,37 @@ bool meets_nothing(int64_t size, int64_t taps, int64_t stride, int64_t padding, 
 
 bool has_channels_last(const Tensor& t) { return t.suggest_memory_format() != at::MemoryFormat::Contiguous; }
 
-// Of images whose channels lie last, oneDNN may add the bias at no address where the last side is such, and end the process. The same zeros,
-// laid out around it, make the same numbers.
+// leaves_rows tells of convolutions that make several channels of each one, in fewer bits: oneDNN leaves rows of results unset where there is
+// one column of them, at a distance of several, and no row is passed over.
+bool leaves_rows(const Tensor& x, const Tensor& weight, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, int64_t groups) {
+	const int64_t window = dilation.back() * (weight.size(-1) - 1) + 1;
+	return x.dim() == 4 && x.scalar_type() != at::kFloat && groups > 1 && weight.size(1) == 1 && weight.size(0) > groups && stride[0] == 1 && stride[1] > 1 &&
+	       x.size(-1) + 2 * padding[1] - window < stride[1];
+}
+
+// Of images whose channels lie last, oneDNN may add the bias at no address where the last side is such, and end the process, or leave results
+// unset. The same zeros, laid out around it, make the same numbers, and so does what the one column of results sees.
 Tensor mkldnn_convolution(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, c10::SymIntArrayRef padding, c10::SymIntArrayRef stride,
                           c10::SymIntArrayRef dilation, c10::SymInt groups) {
-	const auto p = rule::of(padding), s = rule::of(stride), d = rule::of(dilation);
+	auto p = rule::of(padding).vec(), s = rule::of(stride).vec();
+	const auto d = rule::of(dilation);
 	const size_t sides = p.size();
 	const bool known = sides > 0 && s.size() == sides && d.size() == sides && x.dim() == static_cast<int64_t>(sides) + 2 && weight.dim() == x.dim();
-	auto run = [&](const Tensor& x, IntArrayRef padding) {
-		return at::compositeexplicitautograd::mkldnn_convolution(x, weight, bias, padding, s, d, groups.expect_int());
-	};
-	if (!known || !rule::of(bias).defined() || !meets_nothing(x.size(-1), weight.size(-1), s.back(), p.back(), d.back()) ||
-	    !(has_channels_last(x) || has_channels_last(weight))) {
-		return run(x, p);
+	const int64_t apart = groups.expect_int();
+	auto run = [&](const Tensor& x) { return at::compositeexplicitautograd::mkldnn_convolution(x, weight, bias, p, s, d, apart); };
+	if (!known || !(has_channels_last(x) || has_channels_last(weight))) {
+		return run(x);
 	}
-	auto rest = p.vec();
-	const int64_t zeros = std::exchange(rest.back(), 0);
-	return run(at::constant_pad_nd(x, {zeros, zeros}), rest);
+	if (leaves_rows(x, weight, s, p, d, apart)) {
+		const int64_t zeros = std::exchange(p.back(), 0), window = d.back() * (weight.size(-1) - 1) + 1;
+		s.back() = 1;
+		return run(at::constant_pad_nd(x, {zeros, window - zeros - x.size(-1)}));
+	}
+	if (rule::of(bias).defined() && meets_nothing(x.size(-1), weight.size(-1), s.back(), p.back(), d.back())) {
+		const int64_t zeros = std::exchange(p.back(), 0);
+		return run(at::constant_pad_nd(x, {zeros, zeros}));
+	}
+	return run(x);
 }
 
 // Where channels come last, libtorch writes the gradient of the input also where nobody asks for it, and has no memory for it.
