@@ -244,7 +244,7 @@ func resizes(n *Network) {
 
 func patched(n *Network) {
 	pad := []int{n.rand.IntN(3), n.rand.IntN(3), n.rand.IntN(3), n.rand.IntN(3)}
-	mode := one(n, "constant", "reflect", "replicate")
+	mode := one(n, "constant", "reflect", "replicate", "circular")
 	n.on(func(x torch.Tensor) torch.Tensor { return F.Pad(x, pad, F.PadOptions{Mode: mode}) }, "padding %v, %s", pad, mode)
 }
 
@@ -261,7 +261,7 @@ func images(n *Network) {
 	n.values = []torch.Tensor{torch.RandN(one(n, 1, 1, 1, 2, 3, 5), one(n, 1, 3, 3, 4, 16, 32, 64, width(n)), side, wide)}
 	for range 2 + n.rand.IntN(9) {
 		one(n, convolves, convolves, convolves, convolves, convolves, convolves, adds, joins, returns, poolsImages, weighs, normsGroups,
-			rowsOfPixels, resizes, activate, patched, writes, branches)(n)
+			rowsOfPixels, resizes, activate, patched, writes, branches, moves, mixes, mixes)(n)
 	}
 	switch {
 	case n.chance(3):
@@ -280,7 +280,7 @@ func images(n *Network) {
 func signals(n *Network) {
 	n.values = []torch.Tensor{torch.RandN(one(n, 1, 1, 2, 3), one(n, 1, 2, 16, width(n)), one(n, 1, 3, 8, 17, 50, 100))}
 	for range 2 + n.rand.IntN(6) {
-		one(n, convolves, convolves, convolves, convolves, adds, joins, returns, normsGroups, activate, poolsSignals)(n)
+		one(n, convolves, convolves, convolves, convolves, adds, joins, returns, normsGroups, activate, poolsSignals, moves, mixes)(n)
 	}
 	if n.chance(2) {
 		n.on(func(x torch.Tensor) torch.Tensor { return x.Transpose(1, 2) }, "as a sequence")
@@ -302,7 +302,7 @@ func volumes(n *Network) {
 	side := one(n, 1, 2, 4, 6, 8)
 	n.values = []torch.Tensor{torch.RandN(one(n, 1, 2), one(n, 1, 3, 8, 16), side, one(n, side, 5), side)}
 	for range 2 + n.rand.IntN(4) {
-		one(n, convolves, convolves, convolves, adds, joins, returns, normsGroups, activate)(n)
+		one(n, convolves, convolves, convolves, adds, joins, returns, normsGroups, activate, moves, mixes)(n)
 	}
 	if n.chance(2) {
 		n.on(func(x torch.Tensor) torch.Tensor { return x.Mean(2, 3, 4) }, "means of channels")

@@ -69,7 +69,7 @@ func takes(n *Network) {
 // rows goes on with rows of numbers.
 func rows(n *Network) {
 	for range 1 + n.rand.IntN(4) {
-		one(n, linear, linear, linear, norms, adds, joins, activate, takes, writes)(n)
+		one(n, linear, linear, linear, norms, adds, joins, activate, takes, writes, moves, mixes)(n)
 	}
 }
 
@@ -122,7 +122,8 @@ func recurrent(kind int, x, zero torch.Tensor, weights []torch.Tensor, o nn.RNNO
 // sequence goes on with rows of numbers that follow upon each other.
 func sequence(n *Network) {
 	for range 1 + n.rand.IntN(5) {
-		one(n, linear, linear, norms, norms, attends, attends, decodes, decodes, gates, recurs, adds, joins, returns, activate, takes)(n)
+		one(n, linear, linear, norms, norms, attends, attends, decodes, decodes, gates, recurs, adds, joins, returns, activate, takes, moves,
+			mixes, mixes, products)(n)
 	}
 	switch {
 	case n.chance(4):
@@ -137,5 +138,8 @@ func sequence(n *Network) {
 // sequences draws a network of sequences.
 func sequences(n *Network) {
 	n.values = []torch.Tensor{torch.RandN(one(n, 1, 1, 2, 3), one(n, 1, 2, 5, 16, 33), one(n, 8, 16, 32, 33, 64, 96))}
+	if n.chance(4) {
+		tokens(n)
+	}
 	sequence(n)
 }
