@@ -9,6 +9,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/aten"
 	"github.com/libtorch-go/libtorch/torch/fft"
+	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 	"github.com/libtorch-go/libtorch/torch/special"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
@@ -288,5 +289,30 @@ func TestConvolutionsOfOneColumn(t *testing.T) {
 				require.True(t, got.AllClose(want, torch.AllCloseOptions{RTol: new(1e-2), ATol: new(5e-2)}), "%+v", c)
 			}
 		})
+	}
+}
+
+// libtorch reads the gradient of a batch norm in another order where it lies channel by channel and, of one image, has strides that do not
+// say so, and Python with it.
+func TestGradientsOfBatchNormOfOneImage(t *testing.T) {
+	torchtest.NoLeaks(t)
+	for _, shape := range [][]int{{1, 4, 2, 1}, {1, 4, 1, 2}, {1, 4, 2, 2}, {1, 4, 3, 1, 1}, {2, 4, 2, 1}, {1, 4, 5}} {
+		for _, training := range []bool{false, true} {
+			torch.Scope(func() {
+				x, mean, variance := torch.RandN(shape...), torch.Zeros(4), torch.Ones(4)
+				gradient := func(turned bool) torch.Tensor {
+					w := x.Detach().SetRequiresGrad(true)
+					y := F.BatchNorm(w, F.BatchNormOptions{RunningMean: mean, RunningVar: variance, Training: training}).Flatten(2)
+					scale := torch.Arange(y.NumEl()).To(torch.Float32).Reshape(y.Shape()...)
+					if turned {
+						y, scale = y.Transpose(1, 2), scale.Transpose(1, 2)
+					}
+					y.Square().Mul(scale).Mean().Backward()
+					return w.Grad()
+				}
+				near := torch.AllCloseOptions{RTol: new(1e-3), ATol: new(1e-3)}
+				require.True(t, gradient(true).AllClose(gradient(false), near), "%v, training: %v", shape, training)
+			})
+		}
 	}
 }

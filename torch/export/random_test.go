@@ -103,7 +103,7 @@ func (way randomWay) check(n *networks.Network, results []int) (err error) {
 		defer p.Close()
 		var e *engine
 		var text string
-		inputs := randomInputs(fn, x, n.Free)
+		inputs := randomInputs(fn, x, p)
 		if e, text, err = way.engine(p, inputs); err != nil {
 			return
 		}
@@ -123,13 +123,24 @@ func (way randomWay) check(n *networks.Network, results []int) (err error) {
 	return err
 }
 
-// ExportRandom captures what of a network some results need.
-func ExportRandom(n *networks.Network, results ...int) (*Program, error) {
-	var o ExportOptions
+// ExportRandom captures what of a network some results need, for images of any size where it takes them.
+func ExportRandom(n *networks.Network, results ...int) (p *Program, err error) {
+	dims := map[int]Dim{}
 	if n.Free {
-		o.DynamicShapes = map[string]map[int]Dim{"x": {0: {Name: "batch", Max: 64}}}
+		dims[0] = Dim{Name: "batch", Max: 64}
 	}
-	return Export(n.Forward(results...), []any{n.Input()}, o)
+	export := func() (*Program, error) {
+		return Export(n.Forward(results...), []any{n.Input()}, ExportOptions{DynamicShapes: map[string]map[int]Dim{"x": dims}})
+	}
+	if n.Sides {
+		dims[2], dims[3] = Dim{Name: "height"}, Dim{Name: "width"}
+		if p, err = export(); err == nil {
+			return p, nil
+		}
+		delete(dims, 2)
+		delete(dims, 3)
+	}
+	return export()
 }
 
 // engine is a program, compiled in this way on any processor, and its graph.
@@ -147,15 +158,21 @@ func (way randomWay) engine(p *Program, inputs [][]any) (e *engine, text string,
 	return e, brief(&r.p.Graph), err
 }
 
-// randomInputs are what a network is called with: what it was drawn with, in several layouts, and more or fewer where their number is free,
+// randomInputs are what a network is called with: what it was drawn with, in several layouts, and with other sizes where they are free,
 // unless it takes none such, as a group norm of one number of one image.
-func randomInputs(fn func(torch.Tensor) []torch.Tensor, x torch.Tensor, free bool) (inputs [][]any) {
+func randomInputs(fn func(torch.Tensor) []torch.Tensor, x torch.Tensor, p *Program) (inputs [][]any) {
 	last := x.Dim() - 1
 	all := []torch.Tensor{
 		x, x.Transpose(1, last).Contiguous().Transpose(1, last), torch.Cat([]torch.Tensor{x.Neg(), x}, 1).Narrow(1, x.Size(1), x.Size(1)),
 	}
-	if free {
-		all = append(all, torch.Cat([]torch.Tensor{x, x.Flip(0), x.MulScalar(0.5)}, 0), x.Narrow(0, 0, 1))
+	for d, size := range p.Graph.Tensors["x"].Sizes {
+		if _, fixed := size.Value(); fixed {
+			continue
+		}
+		all = append(all, torch.Cat([]torch.Tensor{x, x.Flip(d), x.MulScalar(0.5)}, d), x.Narrow(d, 0, 1))
+		if n := x.Size(d); d > 0 && n > 2 {
+			all = append(all, x.Narrow(d, 0, n-1))
+		}
 	}
 	for _, x := range all {
 		if torch.Try(func() { fn(x) }) == nil {

@@ -51,7 +51,7 @@ func (s sweep) thatMeet() (first, n int) {
 }
 
 // strays tells whether oneDNN may write where nothing is, and end the process, or leave results unset. libtorch's own operators are kept
-// from that (rules/kernels.cc). Rows are unset where there is one column of outputs, of which each channel makes several.
+// from that (rules/images.cc). Rows are unset where there is one column of outputs, of which each channel makes several.
 func (c convolution) strays(sizes []Expr, w torch.Tensor) bool {
 	several := c.groups > 1 && w.Size(1) == 1 && w.Size(0) > int(c.groups)
 	for k := range c.stride {

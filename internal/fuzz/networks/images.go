@@ -248,6 +248,13 @@ func patched(n *Network) {
 	n.on(func(x torch.Tensor) torch.Tensor { return F.Pad(x, pad, F.PadOptions{Mode: mode}) }, "padding %v, %s", pad, mode)
 }
 
+// ofAnySize are steps of images of any size, and all of them.
+var (
+	ofAnySize = []func(*Network){convolves, convolves, convolves, convolves, convolves, convolves, adds, joins, returns, poolsImages, weighs,
+		normsGroups, rowsOfPixels, resizes, activate, patched, writes, branches}
+	ofImages = slices.Concat(ofAnySize, []func(*Network){moves, mixes, mixes})
+)
+
 // images draws a network of images, which may end in rows.
 func images(n *Network) {
 	side := one(n, 1, 2, 3, 4, 5, 7, 8, 9, 12, 14, 16, 17, 28, 33)
@@ -258,15 +265,19 @@ func images(n *Network) {
 	if n.chance(4) {
 		wide = 1 + n.rand.IntN(20)
 	}
+	steps := ofImages
+	if n.Sides = n.chance(4); n.Sides {
+		steps = ofAnySize
+	}
 	n.values = []torch.Tensor{torch.RandN(one(n, 1, 1, 1, 2, 3, 5), one(n, 1, 3, 3, 4, 16, 32, 64, width(n)), side, wide)}
 	for range 2 + n.rand.IntN(9) {
-		one(n, convolves, convolves, convolves, convolves, convolves, convolves, adds, joins, returns, poolsImages, weighs, normsGroups,
-			rowsOfPixels, resizes, activate, patched, writes, branches, moves, mixes, mixes)(n)
+		one(n, steps...)(n)
 	}
 	switch {
 	case n.chance(3):
 		n.on(func(x torch.Tensor) torch.Tensor { return x.Mean(2, 3) }, "means of channels")
 		rows(n)
+	case n.Sides:
 	case n.chance(3):
 		n.on(func(x torch.Tensor) torch.Tensor { return x.Flatten(1) }, "flat")
 		rows(n)

@@ -13,6 +13,7 @@ import (
 // Network is one that a seed decides: each of its steps reads values, of which the first is the input, and makes one.
 type Network struct {
 	Free    bool           // the first dimension may have other sizes than that of Input
+	Sides   bool           // and those of images may, unless some step cannot
 	Results []int          // the values that are returned, by the number of the step that makes them
 	Weights []torch.Tensor // that may be trained: those of products
 
@@ -99,7 +100,7 @@ func (n *Network) needed(results []int) map[int]bool {
 func (n *Network) Describe(results ...int) string {
 	needed := n.needed(results)
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n 0  input %v, free: %v\n", n.Input().Shape(), n.Free)
+	fmt.Fprintf(&b, "\n 0  input %v, free: %v, sides: %v\n", n.Input().Shape(), n.Free, n.Sides)
 	for i, s := range n.steps {
 		if needed[i+1] {
 			fmt.Fprintf(&b, "%2d  %s of %v -> %v\n", i+1, s.says, s.reads, n.values[i+1].Shape())

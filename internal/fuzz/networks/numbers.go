@@ -85,6 +85,9 @@ func along(n *Network) {
 	shape := n.shape()
 	d := 1 + n.rand.IntN(len(shape)-1)
 	size := shape[d]
+	if size == 1 {
+		return // of which some make the same of all numbers, and norms noise of that
+	}
 	switch n.rand.IntN(7) {
 	case 0:
 		n.on(func(x torch.Tensor) torch.Tensor { return x.Sub(x.Mean(d).Unsqueeze(d)) }, "less the mean of dimension %d", d)
