@@ -53,11 +53,10 @@ func (r *rewriter) foldAhead(i int) bool {
 	n := &r.p.Graph.Nodes[i]
 	name, ok := n.result()
 	f := r.flow()
-	next := f.only(name)
-	if !ok || next < 0 || next == len(r.p.Graph.Nodes) || len(r.p.Graph.Tensors[name].Sizes) != matrix {
+	linear, _ := r.soleReader(f, name)
+	if !ok || linear == nil || len(r.p.Graph.Tensors[name].Sizes) != matrix {
 		return false
 	}
-	linear := &r.p.Graph.Nodes[next]
 	s, known := r.scaling(f, n)
 	w, b, frozen := r.doubles(f, linear)
 	if linear.op() != "linear" || linear.arg("input") != TensorArgument(name) || !known || !frozen || w.Dim() != matrix ||

@@ -93,10 +93,15 @@ void norm(const Images& g, int64_t image, double* room) {
 	const float* x = g.x + image * g.pixels * g.channels;
 	double* all = room;
 	auto *mean = reinterpret_cast<float*>(room + g.channels), *scale = mean + g.channels, *bias = scale + g.channels;
-	sums<W>(g, x, all, [](int64_t, Vec<W> v) { return v; });
+	// Less the first pixel's: where numbers lie far from zero, their sum would lose the digits in which they differ.
+	sums<W>(g, x, all, [&](int64_t c, Vec<W> v) { return v - load_at_most<W>(x + c, g.channels - c); });
+	for (int64_t c = 0; c < g.channels; c++) {
+		all[c] += static_cast<double>(g.pixels) * x[c];
+	}
 	means(g, all);
 	for (int64_t c = 0; c < g.channels; c++) {
 		mean[c] = static_cast<float>(all[c]);
+		bias[c] = static_cast<float>(all[c] - mean[c]);  // what is still to be taken off
 	}
 	sums<W>(g, x, all, [&](int64_t c, Vec<W> v) {
 		const Vec<W> off = v - load_at_most<W>(mean + c, g.channels - c);
@@ -105,7 +110,7 @@ void norm(const Images& g, int64_t image, double* room) {
 	means(g, all);
 	for (int64_t c = 0; c < g.channels; c++) {
 		scale[c] = static_cast<float>((g.weight != nullptr ? g.weight[c] : 1) / __builtin_sqrt(all[c] + g.eps));
-		bias[c] = g.bias != nullptr ? g.bias[c] : 0;
+		bias[c] = (g.bias != nullptr ? g.bias[c] : 0) - bias[c] * scale[c];
 	}
 	float* y = g.y + image * g.pixels * g.channels;
 	convolution::with(static_cast<Activation>(g.activation), [&]<Activation A>() { write<A, W>(g, x, {mean, scale, bias}, y); });
