@@ -65,17 +65,32 @@ func (c convolution) strays(sizes []Expr, w torch.Tensor) bool {
 	return false
 }
 
-// strays tells whether some tap meets zeros around the pixels alone where the pixels that the kernel sees lie apart, and outputs, too, or
-// whether all taps do.
+// strays tells whether some output sees zeros around the pixels alone, or, where the pixels that the kernel sees lie apart, and outputs, too,
+// some tap does.
 func (s sweep) strays(fixed bool) bool {
-	apart := s.padding > 0 && s.dilation > 1 && s.stride > 1
-	if !fixed {
-		first := s.padding%s.dilation == 0 && s.padding/s.dilation < s.taps // a tap of the first output meets the first pixel
-		return apart || !first
+	if s.misses(fixed) {
+		return true
 	}
-	met := 0
+	if s.padding == 0 || s.dilation == 1 || s.stride == 1 {
+		return false
+	}
 	for tap := range s.taps {
-		met += min(1, s.meets(tap))
+		if !fixed || s.meets(tap) == 0 {
+			return true
+		}
 	}
-	return met == 0 || apart && met < s.taps
+	return false
+}
+
+// misses tells whether some output may see zeros around the pixels alone.
+func (s sweep) misses(fixed bool) bool {
+	window := s.dilation * (s.taps - 1)
+	switch {
+	case s.padding%s.dilation == 0 && 2*s.padding <= window:
+		return false // one tap meets a pixel with each output
+	case !fixed:
+		return s.dilation > 1 || s.padding > window
+	}
+	last := (s.outputs()-1)*s.stride - s.padding
+	return s.size < s.dilation || s.padding > window || last >= s.size
 }
