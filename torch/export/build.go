@@ -77,24 +77,30 @@ func (e *exporter) meta(n int64) TensorMeta {
 	for i, run := range e.runs {
 		shapes[i], strides[i] = run.tensors[n].Shape(), run.tensors[n].Stride()
 	}
-	m.Sizes, m.Strides = e.sizesOf(shapes), e.sizesOf(strides)
+	m.Sizes, m.Strides = e.sizesOf(shapes, e.next), e.sizesOf(strides, nil)
 	return m
 }
 
-// sizesOf are sizes in terms of the symbols; one that depends on values is that of the first run.
-func (e *exporter) sizesOf(runs [][]int) []Expr {
+// sizesOf are sizes in terms of the symbols; one that is nothing of them that is looked for, or depends on values, has a symbol of its own.
+func (e *exporter) sizesOf(runs [][]int, likely [][]Expr) []Expr {
 	list := make([]Expr, len(runs[0]))
 	for d, n := range runs[0] {
-		list[d] = integer(int64(n))
 		values := make([]int64, len(runs))
 		for i, own := range runs {
 			if len(own) == len(list) {
 				values[i] = int64(own[d])
 			}
 		}
-		if found, ok := solve(e.symbols, e.sizes, values); ok {
-			list[d] = found
+		var near []Expr
+		if len(likely) == len(list) {
+			near = likely[d]
 		}
+		found, ok := e.solve(values, near)
+		if !ok {
+			found = Expr{Op: "Symbol", Name: fmt.Sprint("u", e.unknown), Hint: int64(n)} // PyTorch's name for such
+			e.unknown++
+		}
+		list[d] = found
 	}
 	return list
 }
@@ -237,6 +243,7 @@ func (e *exporter) node(i int) error {
 	}
 	g := &e.p.Graph
 	g.Nodes, e.before = append(g.Nodes, e.before...), nil
+	e.next = e.likely(&n)
 	for k, v := range c.results {
 		n.Outputs = append(n.Outputs, e.result(n.Name, len(c.results) > 1, k, v))
 	}
@@ -378,7 +385,7 @@ func typed[T any](list []Argument) (Argument, error) {
 
 // number is a whole number: itself, or what computes it from sizes.
 func (e *exporter) number(values []int64) (Argument, error) {
-	expr, ok := solve(e.symbols, e.sizes, values)
+	expr, ok := e.solve(values, nil)
 	if !ok {
 		return nil, fmt.Errorf("it is %d for the sizes %v, which is no sum of products of them, nor a quotient", values, e.sizes)
 	}

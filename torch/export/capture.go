@@ -19,8 +19,8 @@ type ExportOptions struct {
 	ArgNames []string // of the inputs; default: "x" for one, "x0", "x1" and so on for several
 
 	// DynamicShapes are the sizes that may differ from call to call, by the name of the input and the dimension. For each
-	// subset of them the model runs once more with other sizes: what it computes from sizes may be sums and products of them, and
-	// quotients rounded down.
+	// subset of them the model runs once more with other sizes, and then a few times with sizes that are farther away: what it
+	// computes from sizes may be sums and products of them, and multiples of such and quotients rounded down.
 	DynamicShapes map[string]map[int]Dim
 }
 
@@ -66,6 +66,9 @@ type exporter struct {
 	numbers  map[string]int   // the last one behind each of them
 	schemas  map[string]library.Schema
 	computed map[string]SymIntArgument // what was computed from sizes, by its expression
+	solved   []Expr                    // what sizes were found to be
+	next     [][]Expr                  // what those of the results of the next node are likely to be
+	unknown  int                       // sizes of which none was found
 	before   []Node                    // nodes that the next one needs
 	lifted   []InputSpec
 

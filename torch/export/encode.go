@@ -63,7 +63,10 @@ func (x decimal) MarshalJSON() ([]byte, error) {
 }
 
 // encoder writes a program as JSON. It keeps the first error.
-type encoder struct{ err error }
+type encoder struct {
+	ranges map[string]Range // of the symbols
+	err    error
+}
 
 func (e *encoder) fail(format string, args ...any) {
 	if e.err == nil {
@@ -275,6 +278,9 @@ func (e *encoder) sym(s Expr, number string) object {
 		if number == "as_bool" {
 			return object{"as_bool": s.Int != 0}
 		}
+	}
+	if _, known := e.ranges[s.Name]; s.Op == "Symbol" && s.text == "" && !known {
+		return object{"as_int": s.Hint} // which Python takes for no symbol of its own
 	}
 	expr := object{"expr_str": s.srepr(), "hint": nil}
 	switch hint := s.Hint.(type) {

@@ -38,3 +38,30 @@ func TestRandomPrograms(t *testing.T) {
 	torchtest.NoLeaks(t)
 	require.Equal(t, count, python(t, "programs", "load", dir).count(t))
 }
+
+// A size that values decide, or that is nothing of the inputs' sizes that is looked for, has a symbol of its own: no pass takes it for what
+// it was when the program was captured. Python is told that, as it knows no such symbols from files.
+func TestSizesThatValuesDecide(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		fn := func(x torch.Tensor) torch.Tensor { return x.GtScalar(0).Nonzero().MulScalar(2) }
+		x := torch.RandN(3, 4)
+		batch := map[string]map[int]export.Dim{"x": {0: {Name: "batch"}}}
+		p, err := export.Export(fn, []any{x}, export.ExportOptions{DynamicShapes: batch})
+		require.NoError(t, err)
+		defer p.Close()
+		require.Contains(t, p.String(), "nonzero: \"i64[u0, 2]\"")
+		c, err := export.Compile(p)
+		require.NoError(t, err)
+		defer c.Close()
+		for _, x := range []torch.Tensor{x, torch.RandN(9, 4), torch.RandN(1, 4).AbsInPlace().NegInPlace()} {
+			got, err := c.Run(x)
+			require.NoError(t, err)
+			require.True(t, got[0].Equal(fn(x)))
+		}
+		dir := t.TempDir()
+		require.NoError(t, p.Save(filepath.Join(dir, "p.pt2")))
+		require.NoError(t, pt.Save(filepath.Join(dir, "p.pt"), []any{pt.Tuple{pt.Tuple{x}, []any{fn(x)}}}))
+		require.Equal(t, 1, python(t, "programs", "load", dir).count(t))
+	})
+}

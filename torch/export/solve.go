@@ -2,6 +2,7 @@ package export
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -24,8 +25,8 @@ func (s symbol) fits(n int64) bool {
 	return n >= int64(max(s.Min, 1)) && (s.Max == 0 || n <= int64(s.Max))
 }
 
-// sizesToTry are values of the symbols for the runs of a model: all subsets of them larger by one, or smaller, than they are,
-// and then two runs in which they are larger by more, to compare with what was found.
+// sizesToTry are values of the symbols for the runs of a model: all subsets of them larger by one, or smaller, than they are, and then, to
+// compare with what was found, two runs in which all are larger by more, and where there are several each alone.
 func sizesToTry(symbols []symbol) ([]map[string]int64, error) {
 	var list []map[string]int64
 	for subset := range 1 << len(symbols) {
@@ -48,17 +49,25 @@ func sizesToTry(symbols []symbol) ([]map[string]int64, error) {
 	for _, by := range []int64{3, 8} {
 		sizes := map[string]int64{}
 		for i, s := range symbols {
-			sizes[s.Name] = s.hint
-			for more := by + int64(i); more > 0; more-- {
-				if s.fits(s.hint + more*s.step()) {
-					sizes[s.Name] = s.hint + more*s.step()
-					break
-				}
-			}
+			sizes[s.Name] = s.farther(by + int64(i))
 		}
 		list = append(list, sizes)
 	}
+	if len(symbols) > 1 {
+		for _, far := range symbols {
+			sizes := maps.Clone(list[0])
+			sizes[far.Name] = far.farther(13)
+			list = append(list, sizes)
+		}
+	}
 	return list, nil
+}
+
+// farther is a size that is so much farther away than that of the inputs, or as much as may be.
+func (s symbol) farther(by int64) int64 {
+	for ; by > 0 && !s.fits(s.hint+by*s.step()); by-- {
+	}
+	return s.hint + by*s.step()
 }
 
 func (s symbol) step() int64 {
@@ -71,15 +80,7 @@ func (s symbol) step() int64 {
 // solve finds the expression that has these values for these sizes: sums of products of the symbols, or such a sum for one symbol
 // divided by a number and rounded down.
 func solve(symbols []symbol, sizes []map[string]int64, values []int64) (Expr, bool) {
-	right := func(e Expr) bool {
-		for i, n := range values {
-			if v, ok := e.Eval(sizes[i]); !ok || v != n {
-				return false
-			}
-		}
-		return true
-	}
-	if e := polynomial(symbols, values); right(e) {
+	if e := polynomial(symbols, values); has(e, sizes, values) {
 		return hinted(e, values[0]), true
 	}
 	const mostDivisor = 64
@@ -90,13 +91,23 @@ func solve(symbols []symbol, sizes []map[string]int64, values []int64) (Expr, bo
 			for offset := int64(0); offset < by; offset++ {
 				e := Expr{Op: "FloorDiv", Args: []Expr{sum(name, offset), integer(by)}}
 				v, _ := e.Eval(sizes[0])
-				if e = sum(e, values[0]-v); right(e) {
+				if e = sum(e, values[0]-v); has(e, sizes, values) {
 					return hinted(e, values[0]), true
 				}
 			}
 		}
 	}
 	return Expr{}, false
+}
+
+// has tells whether an expression has these values for these sizes.
+func has(e Expr, sizes []map[string]int64, values []int64) bool {
+	for i, n := range values {
+		if v, ok := e.Eval(sizes[i]); !ok || v != n {
+			return false
+		}
+	}
+	return true
 }
 
 func hinted(e Expr, n int64) Expr {
@@ -108,6 +119,9 @@ func hinted(e Expr, n int64) Expr {
 
 // sum adds a number to an expression.
 func sum(e Expr, n int64) Expr {
+	if e.Op == "Add" && len(e.Args) == 2 && e.Args[1].Op == "Integer" {
+		e, n = e.Args[0], n+e.Args[1].Int
+	}
 	if n == 0 {
 		return e
 	}

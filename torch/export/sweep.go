@@ -65,8 +65,8 @@ func (c convolution) strays(sizes []Expr, w torch.Tensor) bool {
 	return false
 }
 
-// strays tells whether some output sees zeros around the pixels alone, or, where the pixels that the kernel sees lie apart, and outputs, too,
-// some tap does.
+// strays tells whether some output sees zeros around the pixels alone, or, where the pixels that the kernel sees lie apart, and outputs,
+// too, some tap does.
 func (s sweep) strays(fixed bool) bool {
 	if s.misses(fixed) {
 		return true

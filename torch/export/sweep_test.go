@@ -35,7 +35,8 @@ var strayCases = []strayCase{
 	{[]int{1, 64, 5, 3}, []int{64, 1, 3, 3}, []int{1, 3}, []int{0, 0}, []int{1, 1}, 64, false},
 }
 
-// Convolutions that oneDNN cannot be trusted with compute what others do, in every way of compiling them, and where none of eight bits are ours.
+// Convolutions that oneDNN cannot be trusted with compute what others do, in every way of compiling them, and where none of eight bits are
+// ours.
 func TestConvolutionsThatStray(t *testing.T) {
 	t.Run("ours", strayConvolutions)
 	t.Run("oneDNN", func(t *testing.T) {

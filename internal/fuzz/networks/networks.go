@@ -57,6 +57,9 @@ func Draw(seed uint64) *Network {
 	return n
 }
 
+// Steps is how many there are.
+func (n *Network) Steps() int { return len(n.steps) }
+
 // Input is what the network was drawn with.
 func (n *Network) Input() torch.Tensor { return n.values[0] }
 
