@@ -97,7 +97,7 @@ func (e *exporter) sizesOf(runs [][]int, likely [][]Expr) []Expr {
 		}
 		found, ok := e.solve(values, near)
 		if !ok {
-			found = Expr{Op: "Symbol", Name: fmt.Sprint("u", e.unknown), Hint: int64(n)} // PyTorch's name for such
+			found = Expr{Op: "Symbol", Name: fmt.Sprint("u", e.unknown), Hint: int64(n), unfound: true} // PyTorch's name for such
 			e.unknown++
 		}
 		list[d] = found

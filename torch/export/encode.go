@@ -63,10 +63,7 @@ func (x decimal) MarshalJSON() ([]byte, error) {
 }
 
 // encoder writes a program as JSON. It keeps the first error.
-type encoder struct {
-	ranges map[string]Range // of the symbols
-	err    error
-}
+type encoder struct{ err error }
 
 func (e *encoder) fail(format string, args ...any) {
 	if e.err == nil {
@@ -279,8 +276,8 @@ func (e *encoder) sym(s Expr, number string) object {
 			return object{"as_bool": s.Int != 0}
 		}
 	}
-	if _, known := e.ranges[s.Name]; s.Op == "Symbol" && s.text == "" && !known {
-		return object{"as_int": s.Hint} // which Python takes for no symbol of its own
+	if s.unfound {
+		return object{"as_int": s.Hint} // Python knows no such symbols from files
 	}
 	expr := object{"expr_str": s.srepr(), "hint": nil}
 	switch hint := s.Hint.(type) {

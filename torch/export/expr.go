@@ -18,7 +18,8 @@ type Expr struct {
 
 	Hint any // the value it had when the program was exported: int64, float64, bool or nil
 
-	text string // as the file has it
+	text    string // as the file has it
+	unfound bool   // a size of a captured model that is no expression of the inputs' sizes
 }
 
 // integer is an expression of a number alone.
@@ -29,9 +30,10 @@ func (e Expr) Value() (int64, bool) { return e.Int, e.Op == "Integer" }
 
 // exprParser reads what sympy's srepr writes: calls with names, numbers, and texts.
 type exprParser struct {
-	text  string
-	at    int
-	depth int
+	text    string
+	unfound bool // a size of a captured model that is no expression of the inputs' sizes
+	at      int
+	depth   int
 }
 
 const deepestExpr = 100

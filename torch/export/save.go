@@ -38,7 +38,7 @@ func (p *Program) Write(w io.Writer) (err error) {
 }
 
 func (p *Program) write(w io.Writer) error {
-	e := &encoder{ranges: p.Ranges}
+	e := &encoder{}
 	model, err := text(e.program(p))
 	weights := storages(p.StateDict)
 	constants := storages(p.Constants)
