@@ -30,10 +30,9 @@ func (e Expr) Value() (int64, bool) { return e.Int, e.Op == "Integer" }
 
 // exprParser reads what sympy's srepr writes: calls with names, numbers, and texts.
 type exprParser struct {
-	text    string
-	unfound bool // a size of a captured model that is no expression of the inputs' sizes
-	at      int
-	depth   int
+	text  string
+	at    int
+	depth int
 }
 
 const deepestExpr = 100

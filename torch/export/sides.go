@@ -21,7 +21,7 @@ func (e *exporter) solve(values []int64, likely []Expr) (found Expr, ok bool) {
 			return e.keep(hinted(x, values[0])), true
 		}
 	}
-	if found, ok = solve(e.symbols, e.sizes, values); !ok {
+	if found, ok = quotient(e.symbols, e.sizes, values); !ok {
 		found, ok = e.solveFrom(values)
 	}
 	if ok {
@@ -47,6 +47,9 @@ func (e *exporter) likely(n *Node) (sides [][]Expr) {
 		x, _ = kindOf(n.arg("self"))
 	}
 	const mostTimes = 4
+	if len(e.symbols) == 0 {
+		return nil
+	}
 	sizes := e.p.Graph.Tensors[x].Sizes
 	for d, size := range sizes {
 		sides = append(sides, nil)
@@ -59,57 +62,43 @@ func (e *exporter) likely(n *Node) (sides [][]Expr) {
 		}
 		sides[d] = append(sides[d], size)
 	}
-	w := e.slide(n, len(sizes)-matrix)
-	for k := range w.stride {
+	for k, window := range e.windows(n, len(sizes)-matrix) {
 		if d := matrix + k; sides[d] != nil {
-			sides[d] = append(sides[d], w.leaves(k, sizes[d], true), w.leaves(k, sizes[d], false))
+			sides[d] = append(sides[d], window.leaves(sizes[d], true), window.leaves(sizes[d], false))
 		}
 	}
 	return sides
 }
 
-// slide is a window that goes over the sides of images, or signals or volumes.
-type slide struct {
-	convolution
-	taps []int64
-}
-
-// slide is that of a node, a convolution or a pool of so many dimensions; it has no sides otherwise.
-func (e *exporter) slide(n *Node, dims int) (w slide) {
-	var ok bool
+// windows is how a node's kernel goes over the sides of its input, a convolution's or a pool's of so many dimensions; none otherwise. Their
+// sizes are left to the caller.
+func (e *exporter) windows(n *Node, dims int) (list []sweep) {
 	if dims < 1 {
-		return slide{}
+		return nil
 	}
-	if w.convolution, ok = convolutionIn(n, dims); ok {
+	c, ok := convolutionIn(n, dims)
+	var taps []int64
+	if ok {
 		weight, _ := kindOf(n.arg("weight"))
 		for _, size := range e.p.Graph.Tensors[weight].Sizes[matrix:] {
 			k, _ := size.Value()
-			w.taps = append(w.taps, k)
+			taps = append(taps, k)
 		}
 	} else if strings.Contains(n.op(), "pool") {
-		w.taps, w.stride, w.padding = n.sides("kernel_size", 0, dims), n.sides("stride", 0, dims), n.sides("padding", 0, dims)
-		w.dilation = n.sides("dilation", 1, dims)
+		taps, c.stride, c.padding = n.sides("kernel_size", 0, dims), n.sides("stride", 0, dims), n.sides("padding", 0, dims)
+		c.dilation = n.sides("dilation", 1, dims)
 		if given, _ := n.arg("stride").([]int64); len(given) == 0 {
-			w.stride = w.taps
+			c.stride = taps
 		}
 	}
-	each := [][]int64{w.taps, w.stride, w.padding, w.dilation}
-	if slices.ContainsFunc(each, func(list []int64) bool { return len(list) != dims }) || slices.Min(w.stride) < 1 {
-		return slide{}
+	each := [][]int64{taps, c.stride, c.padding, c.dilation}
+	if slices.ContainsFunc(each, func(list []int64) bool { return len(list) != dims }) || slices.Min(c.stride) < 1 {
+		return nil
 	}
-	return w
-}
-
-// leaves is the size of a side of the results, rounded up or down.
-func (w slide) leaves(k int, size Expr, up bool) Expr {
-	room := sum(size, 2*w.padding[k]-w.dilation[k]*(w.taps[k]-1)-1)
-	if w.stride[k] == 1 {
-		return sum(room, 1)
+	for k := range dims {
+		list = append(list, sweep{taps: int(taps[k]), stride: int(c.stride[k]), padding: int(c.padding[k]), dilation: int(c.dilation[k])})
 	}
-	if up {
-		room = sum(room, w.stride[k]-1)
-	}
-	return sum(Expr{Op: "FloorDiv", Args: []Expr{room, integer(w.stride[k])}}, 1)
+	return list
 }
 
 // solveFrom looks at multiples of what was found before, and at quotients.

@@ -77,12 +77,8 @@ func (s symbol) step() int64 {
 	return -1
 }
 
-// solve finds the expression that has these values for these sizes: sums of products of the symbols, or such a sum for one symbol
-// divided by a number and rounded down.
-func solve(symbols []symbol, sizes []map[string]int64, values []int64) (Expr, bool) {
-	if e := polynomial(symbols, values); has(e, sizes, values) {
-		return hinted(e, values[0]), true
-	}
+// quotient finds the expression that has these values for these sizes: one symbol and a number, divided by another one and rounded down.
+func quotient(symbols []symbol, sizes []map[string]int64, values []int64) (Expr, bool) {
 	const mostDivisor = 64
 	for _, s := range symbols {
 		name := Expr{Op: "Symbol", Name: s.Name, Hint: s.hint}

@@ -16,6 +16,18 @@ func (c convolution) outputs(sizes []int, w torch.Tensor, side int) int {
 
 func (s sweep) outputs() int { return (s.size+2*s.padding-s.dilation*(s.taps-1)-1)/s.stride + 1 }
 
+// leaves is how many outputs there are of inputs of any size, rounded up or down.
+func (s sweep) leaves(size Expr, up bool) Expr {
+	room := sum(size, int64(2*s.padding-s.dilation*(s.taps-1)-1))
+	if s.stride == 1 {
+		return sum(room, 1)
+	}
+	if up {
+		room = sum(room, int64(s.stride-1))
+	}
+	return sum(Expr{Op: "FloorDiv", Args: []Expr{room, integer(int64(s.stride))}}, 1)
+}
+
 // meets is how many of the outputs multiply a tap by a pixel, and not by zeros around them: the first output by the pixel with that number,
 // each other one by that a stride further.
 func (s sweep) meets(tap int) int {

@@ -124,7 +124,7 @@ Tensor mkldnn_convolution(const Tensor& x, const Tensor& weight, const std::opti
 // Where channels come last, libtorch writes the gradient of the input also where nobody asks for it, and has no memory for it.
 Gradients group_norm_backward(const Tensor& gradient, const Tensor& x, const Tensor& mean, const Tensor& rstd, const std::optional<Tensor>& weight, c10::SymInt n,
                               c10::SymInt channels, c10::SymInt positions, int64_t groups, std::array<bool, 3> mask) {
-	bool wanted = std::exchange(mask[0], mask[0] || x.suggest_memory_format() != at::MemoryFormat::Contiguous);
+	bool wanted = std::exchange(mask[0], mask[0] || has_channels_last(x));
 	auto all = at::cpu::native_group_norm_backward_symint(gradient, x, mean, rstd, weight, n, channels, positions, groups, mask);
 	if (!wanted) {
 		std::get<0>(all).reset();

@@ -14,10 +14,8 @@ func moves(n *Network) {
 	from, step := n.rand.IntN(size), 1+n.rand.IntN(3)
 	switch n.rand.IntN(8) {
 	case 0:
-		n.on(func(x torch.Tensor) torch.Tensor {
-			return x.Slice(torch.SliceOptions{Dim: d, Start: &from, Step: &step})
-		},
-			"every %d of dimension %d from %d on", step, d, from)
+		o := torch.SliceOptions{Dim: d, Start: &from, Step: &step}
+		n.on(func(x torch.Tensor) torch.Tensor { return x.Slice(o) }, "every %d of dimension %d from %d on", step, d, from)
 	case 1:
 		n.on(func(x torch.Tensor) torch.Tensor { return x.Flip(d) }, "dimension %d turned round", d)
 	case 2:
@@ -25,10 +23,8 @@ func moves(n *Network) {
 	case 3:
 		picks(n, d)
 	case 4:
-		n.on(func(x torch.Tensor) torch.Tensor {
-			return x.RepeatInterleave(2, torch.RepeatInterleaveOptions{Dim: &d})
-		},
-			"each of dimension %d twice", d)
+		o := torch.RepeatInterleaveOptions{Dim: &d}
+		n.on(func(x torch.Tensor) torch.Tensor { return x.RepeatInterleave(2, o) }, "each of dimension %d twice", d)
 	case 5:
 		n.on(func(x torch.Tensor) torch.Tensor {
 			parts := x.Split((size+step)/(step+1), d)
