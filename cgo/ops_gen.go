@@ -5,10 +5,10 @@ package cgo
 // Op numbers an entry of the door: the hand-written ones first, then the operators by name.
 type Op uint32
 
-const opsHash uint64 = 0xe1bdbbcf07e53183
+const opsHash uint64 = 0xcd75aded3b612171
 
 // opsByHand is how many entries are written by hand.
-const opsByHand Op = 225
+const opsByHand Op = 226
 
 const (
 	OpFree                                                   Op = 0    // free
@@ -54,2097 +54,2098 @@ const (
 	OpSizes                                                  Op = 40   // sizes
 	OpStrides                                                Op = 41   // strides
 	OpDescribe                                               Op = 42   // describe
-	OpDim                                                    Op = 43   // dim
-	OpIsContiguous                                           Op = 44   // is_contiguous
-	OpVersion                                                Op = 45   // version
-	OpStorage                                                Op = 46   // storage
-	OpMemory                                                 Op = 47   // memory
-	OpElements                                               Op = 48   // elements
-	OpFromBytes                                              Op = 49   // from_bytes
-	OpToBytes                                                Op = 50   // to_bytes
-	OpOverwrite                                              Op = 51   // overwrite
-	OpReadFile                                               Op = 52   // read_file
-	OpItem                                                   Op = 53   // item
-	OpIndex                                                  Op = 54   // index
-	OpSetIndex                                               Op = 55   // set_index
-	OpTo                                                     Op = 56   // to
-	OpWarnings                                               Op = 57   // warnings
-	OpSetThreads                                             Op = 58   // set_threads
-	OpLane                                                   Op = 59   // lane
-	OpGetThreads                                             Op = 60   // get_threads
-	OpSetInteropThreads                                      Op = 61   // set_interop_threads
-	OpGetInteropThreads                                      Op = 62   // get_interop_threads
-	OpManualSeed                                             Op = 63   // manual_seed
-	OpNewGenerator                                           Op = 64   // new_generator
-	OpDefaultGenerator                                       Op = 65   // default_generator
-	OpSeedGenerator                                          Op = 66   // seed_generator
-	OpGeneratorSeed                                          Op = 67   // generator_seed
-	OpGeneratorState                                         Op = 68   // generator_state
-	OpSetGeneratorState                                      Op = 69   // set_generator_state
-	OpGeneratorDevice                                        Op = 70   // generator_device
-	OpTorchVersion                                           Op = 71   // torch_version
-	OpShowConfig                                             Op = 72   // show_config
-	OpDeviceCount                                            Op = 73   // device_count
-	OpSynchronize                                            Op = 74   // synchronize
-	OpCurrentDevice                                          Op = 75   // current_device
-	OpListOperators                                          Op = 76   // list_operators
-	OpGetSetting                                             Op = 77   // get_setting
-	OpSetSetting                                             Op = 78   // set_setting
-	OpCudaVersions                                           Op = 79   // cuda_versions
-	OpBoxed                                                  Op = 80   // boxed
-	OpCompileProgram                                         Op = 81   // compile_program
-	OpRunProgram                                             Op = 82   // run_program
-	OpScriptLoad                                             Op = 83   // script_load
-	OpScriptDefine                                           Op = 84   // script_define
-	OpScriptCall                                             Op = 85   // script_call
-	OpScriptDescribe                                         Op = 86   // script_describe
-	OpScriptTree                                             Op = 87   // script_tree
-	OpScriptTensors                                          Op = 88   // script_tensors
-	OpScriptModule                                           Op = 89   // script_module
-	OpScriptAttribute                                        Op = 90   // script_attribute
-	OpScriptSetAttribute                                     Op = 91   // script_set_attribute
-	OpScriptTrain                                            Op = 92   // script_train
-	OpScriptTo                                               Op = 93   // script_to
-	OpScriptFreeze                                           Op = 94   // script_freeze
-	OpScriptOptimize                                         Op = 95   // script_optimize
-	OpScriptSave                                             Op = 96   // script_save
-	OpScriptCode                                             Op = 97   // script_code
-	OpScriptGraph                                            Op = 98   // script_graph
-	OpAotiLoad                                               Op = 99   // aoti_load
-	OpAotiDescribe                                           Op = 100  // aoti_describe
-	OpAotiConstant                                           Op = 101  // aoti_constant
-	OpAotiRun                                                Op = 102  // aoti_run
-	OpEnterRecording                                         Op = 103  // enter_recording
-	OpRecorded                                               Op = 104  // recorded
-	OpIsExporting                                            Op = 105  // is_exporting
-	OpAddHook                                                Op = 106  // add_hook
-	OpAddAccumulateHook                                      Op = 107  // add_accumulate_hook
-	OpRemoveHook                                             Op = 108  // remove_hook
-	OpApplyFunction                                          Op = 109  // apply_function
-	OpSavedTensors                                           Op = 110  // saved_tensors
-	OpEnterSavedHooks                                        Op = 111  // enter_saved_hooks
-	OpBackwardNumber                                         Op = 112  // backward_number
-	OpSetAnomaly                                             Op = 113  // set_anomaly
-	OpDropped                                                Op = 114  // dropped
-	OpOperatorSchema                                         Op = 115  // operator_schema
-	OpOpenLibrary                                            Op = 116  // open_library
-	OpCloseLibrary                                           Op = 117  // close_library
-	OpDefineOperator                                         Op = 118  // define_operator
-	OpImplementOperator                                      Op = 119  // implement_operator
-	OpKernelArguments                                        Op = 120  // kernel_arguments
-	OpKernelRedispatch                                       Op = 121  // kernel_redispatch
-	OpKernelResults                                          Op = 122  // kernel_results
-	OpNvrtcOpen                                              Op = 123  // nvrtc_open
-	OpNvrtcCompile                                           Op = 124  // nvrtc_compile
-	OpKernelArch                                             Op = 125  // kernel_arch
-	OpKernelLoad                                             Op = 126  // kernel_load
-	OpKernelUnload                                           Op = 127  // kernel_unload
-	OpKernelFunction                                         Op = 128  // kernel_function
-	OpKernelLaunch                                           Op = 129  // kernel_launch
-	OpPrepareProfiler                                        Op = 130  // prepare_profiler
-	OpStartProfiler                                          Op = 131  // start_profiler
-	OpStopProfiler                                           Op = 132  // stop_profiler
-	OpProfilerEvents                                         Op = 133  // profiler_events
-	OpSaveProfile                                            Op = 134  // save_profile
-	OpFreeProfile                                            Op = 135  // free_profile
-	OpEnterRange                                             Op = 136  // enter_range
-	OpThreadNumber                                           Op = 137  // thread_number
-	OpDefaultStream                                          Op = 138  // default_stream
-	OpCurrentStream                                          Op = 139  // current_stream
-	OpNewStream                                              Op = 140  // new_stream
-	OpEnterStream                                            Op = 141  // enter_stream
-	OpStreamQuery                                            Op = 142  // stream_query
-	OpStreamSynchronize                                      Op = 143  // stream_synchronize
-	OpStreamWaitEvent                                        Op = 144  // stream_wait_event
-	OpStreamWaitStream                                       Op = 145  // stream_wait_stream
-	OpStreamPointer                                          Op = 146  // stream_pointer
-	OpRecordStream                                           Op = 147  // record_stream
-	OpNewEvent                                               Op = 148  // new_event
-	OpEventRecord                                            Op = 149  // event_record
-	OpEventQuery                                             Op = 150  // event_query
-	OpEventSynchronize                                       Op = 151  // event_synchronize
-	OpEventElapsed                                           Op = 152  // event_elapsed
-	OpDeviceStats                                            Op = 153  // device_stats
-	OpResetAccumulatedMemory                                 Op = 154  // reset_accumulated_memory
-	OpNvtxMark                                               Op = 155  // nvtx_mark
-	OpNvtxPush                                               Op = 156  // nvtx_push
-	OpNvtxPop                                                Op = 157  // nvtx_pop
-	OpOpenJpeg                                               Op = 158  // open_jpeg
-	OpJpegSize                                               Op = 159  // jpeg_size
-	OpDecodeJpeg                                             Op = 160  // decode_jpeg
-	OpEncodeJpeg                                             Op = 161  // encode_jpeg
-	OpCropJpeg                                               Op = 162  // crop_jpeg
-	OpCropImage                                              Op = 163  // crop_image
-	OpCropFlip                                               Op = 164  // crop_flip
-	OpNewTcpStore                                            Op = 165  // new_tcp_store
-	OpNewFileStore                                           Op = 166  // new_file_store
-	OpNewHashStore                                           Op = 167  // new_hash_store
-	OpNewPrefixStore                                         Op = 168  // new_prefix_store
-	OpStoreSet                                               Op = 169  // store_set
-	OpStoreGet                                               Op = 170  // store_get
-	OpStoreAdd                                               Op = 171  // store_add
-	OpStoreCompareSet                                        Op = 172  // store_compare_set
-	OpStoreDelete                                            Op = 173  // store_delete
-	OpStoreCheck                                             Op = 174  // store_check
-	OpStoreNumKeys                                           Op = 175  // store_num_keys
-	OpStoreSetTimeout                                        Op = 176  // store_set_timeout
-	OpNewGroup                                               Op = 177  // new_group
-	OpAbortGroup                                             Op = 178  // abort_group
-	OpCollective                                             Op = 179  // collective
-	OpMonitoredBarrier                                       Op = 180  // monitored_barrier
-	OpGroupCheck                                             Op = 181  // group_check
-	OpBatchBegin                                             Op = 182  // batch_begin
-	OpBatchEnd                                               Op = 183  // batch_end
-	OpWorkWait                                               Op = 184  // work_wait
-	OpWorkStream                                             Op = 185  // work_stream
-	OpWorkAbort                                              Op = 186  // work_abort
-	OpWorkDone                                               Op = 187  // work_done
-	OpWorkSource                                             Op = 188  // work_source
-	OpVerifyParams                                           Op = 189  // verify_params
-	OpBroadcastCoalesced                                     Op = 190  // broadcast_coalesced
-	OpNewReducer                                             Op = 191  // new_reducer
-	OpReducerForward                                         Op = 192  // reducer_forward
-	OpReducerBackward                                        Op = 193  // reducer_backward
-	OpReducerDelay                                           Op = 194  // reducer_delay
-	OpReducerCompress                                        Op = 195  // reducer_compress
-	OpReducerHook                                            Op = 196  // reducer_hook
-	OpReducerStats                                           Op = 197  // reducer_stats
-	OpCudaState                                              Op = 198  // cuda_state
-	OpCudaDriverVersion                                      Op = 199  // cuda_driver_version
-	OpDeviceProperties                                       Op = 200  // device_properties
-	OpDeviceAccessPeer                                       Op = 201  // device_access_peer
-	OpExternalStream                                         Op = 202  // external_stream
-	OpStreamPriority                                         Op = 203  // stream_priority
-	OpStreamPriorities                                       Op = 204  // stream_priorities
-	OpBlockingEvent                                          Op = 205  // blocking_event
-	OpMemoryFraction                                         Op = 206  // memory_fraction
-	OpSetMemoryFraction                                      Op = 207  // set_memory_fraction
-	OpMemorySnapshot                                         Op = 208  // memory_snapshot
-	OpRecordMemoryHistory                                    Op = 209  // record_memory_history
-	OpNewPoolID                                              Op = 210  // new_pool_id
-	OpNewMemPool                                             Op = 211  // new_mem_pool
-	OpMemPoolID                                              Op = 212  // mem_pool_id
-	OpEnterMemPool                                           Op = 213  // enter_mem_pool
-	OpLeaveMemPool                                           Op = 214  // leave_mem_pool
-	OpNewNccl                                                Op = 215  // new_nccl
-	OpNewGraph                                               Op = 216  // new_graph
-	OpGraphCaptureBegin                                      Op = 217  // graph_capture_begin
-	OpGraphCaptureEnd                                        Op = 218  // graph_capture_end
-	OpGraphReplay                                            Op = 219  // graph_replay
-	OpGraphReset                                             Op = 220  // graph_reset
-	OpGraphPool                                              Op = 221  // graph_pool
-	OpGraphRegisterGenerator                                 Op = 222  // graph_register_generator
-	OpGraphDebugDump                                         Op = 223  // graph_debug_dump
-	OpIsCapturing                                            Op = 224  // is_capturing
-	OpAtenAndScalar                                          Op = 225  // __and__.Scalar
-	OpAtenAndTensor                                          Op = 226  // __and__.Tensor
-	OpAtenIAndInPlaceScalar                                  Op = 227  // __iand__.Scalar
-	OpAtenIAndInPlaceTensor                                  Op = 228  // __iand__.Tensor
-	OpAtenILShiftInPlaceScalar                               Op = 229  // __ilshift__.Scalar
-	OpAtenILShiftInPlaceTensor                               Op = 230  // __ilshift__.Tensor
-	OpAtenIOrInPlaceScalar                                   Op = 231  // __ior__.Scalar
-	OpAtenIOrInPlaceTensor                                   Op = 232  // __ior__.Tensor
-	OpAtenIRShiftInPlaceScalar                               Op = 233  // __irshift__.Scalar
-	OpAtenIRShiftInPlaceTensor                               Op = 234  // __irshift__.Tensor
-	OpAtenIXorInPlaceScalar                                  Op = 235  // __ixor__.Scalar
-	OpAtenIXorInPlaceTensor                                  Op = 236  // __ixor__.Tensor
-	OpAtenLShiftScalar                                       Op = 237  // __lshift__.Scalar
-	OpAtenLShiftTensor                                       Op = 238  // __lshift__.Tensor
-	OpAtenOrScalar                                           Op = 239  // __or__.Scalar
-	OpAtenOrTensor                                           Op = 240  // __or__.Tensor
-	OpAtenRShiftScalar                                       Op = 241  // __rshift__.Scalar
-	OpAtenRShiftTensor                                       Op = 242  // __rshift__.Tensor
-	OpAtenXorScalar                                          Op = 243  // __xor__.Scalar
-	OpAtenXorTensor                                          Op = 244  // __xor__.Tensor
-	OpAtenAdaptiveAvgPool2d                                  Op = 245  // _adaptive_avg_pool2d
-	OpAtenAdaptiveAvgPool2dBackward                          Op = 246  // _adaptive_avg_pool2d_backward
-	OpAtenAdaptiveAvgPool3d                                  Op = 247  // _adaptive_avg_pool3d
-	OpAtenAdaptiveAvgPool3dBackward                          Op = 248  // _adaptive_avg_pool3d_backward
-	OpAtenAddBatchDim                                        Op = 249  // _add_batch_dim
-	OpAtenAddReLUScalar                                      Op = 250  // _add_relu.Scalar
-	OpAtenAddReLUTensor                                      Op = 251  // _add_relu.Tensor
-	OpAtenAddReLUInPlaceScalar                               Op = 252  // _add_relu_.Scalar
-	OpAtenAddReLUInPlaceTensor                               Op = 253  // _add_relu_.Tensor
-	OpAtenAddMMActivation                                    Op = 254  // _addmm_activation
-	OpAtenAMinMax                                            Op = 255  // _aminmax
-	OpAtenAMinMaxDim                                         Op = 256  // _aminmax.dim
-	OpAtenAMPForeachNonFiniteCheckAndUnscaleInPlace          Op = 257  // _amp_foreach_non_finite_check_and_unscale_
-	OpAtenAMPUpdateScaleInPlace                              Op = 258  // _amp_update_scale_
-	OpAtenAssertAsync                                        Op = 259  // _assert_async
-	OpAtenAssertAsyncMsg                                     Op = 260  // _assert_async.msg
-	OpAtenAssertScalar                                       Op = 261  // _assert_scalar
-	OpAtenAssertTensorMetadata                               Op = 262  // _assert_tensor_metadata
-	OpAtenAutocastToFullPrecision                            Op = 263  // _autocast_to_full_precision
-	OpAtenAutocastToReducedPrecision                         Op = 264  // _autocast_to_reduced_precision
-	OpAtenBackward                                           Op = 265  // _backward
-	OpAtenBatchNormImplIndex                                 Op = 266  // _batch_norm_impl_index
-	OpAtenBatchNormImplIndexBackward                         Op = 267  // _batch_norm_impl_index_backward
-	OpAtenBatchNormNoUpdate                                  Op = 268  // _batch_norm_no_update
-	OpAtenBatchNormWithUpdate                                Op = 269  // _batch_norm_with_update
-	OpAtenCastByte                                           Op = 270  // _cast_Byte
-	OpAtenCastChar                                           Op = 271  // _cast_Char
-	OpAtenCastDouble                                         Op = 272  // _cast_Double
-	OpAtenCastFloat                                          Op = 273  // _cast_Float
-	OpAtenCastHalf                                           Op = 274  // _cast_Half
-	OpAtenCastInt                                            Op = 275  // _cast_Int
-	OpAtenCastLong                                           Op = 276  // _cast_Long
-	OpAtenCastShort                                          Op = 277  // _cast_Short
-	OpAtenCDistBackward                                      Op = 278  // _cdist_backward
-	OpAtenCDistForward                                       Op = 279  // _cdist_forward
-	OpAtenCholeskySolveHelper                                Op = 280  // _cholesky_solve_helper
-	OpAtenChooseQParamsPerTensor                             Op = 281  // _choose_qparams_per_tensor
-	OpAtenChunkCat                                           Op = 282  // _chunk_cat
-	OpAtenCoalesce                                           Op = 283  // _coalesce
-	OpAtenCoalescedInPlace                                   Op = 284  // _coalesced_
-	OpAtenComputeLinearCombination                           Op = 285  // _compute_linear_combination
-	OpAtenConj                                               Op = 286  // _conj
-	OpAtenConjCopy                                           Op = 287  // _conj_copy
-	OpAtenConjPhysical                                       Op = 288  // _conj_physical
-	OpAtenConvDepthwise2d                                    Op = 289  // _conv_depthwise2d
-	OpAtenConvertIndicesFromCOOToCSR                         Op = 290  // _convert_indices_from_coo_to_csr
-	OpAtenConvertIndicesFromCSRToCOO                         Op = 291  // _convert_indices_from_csr_to_coo
-	OpAtenConvertWeightToInt4Pack                            Op = 292  // _convert_weight_to_int4pack
-	OpAtenConvertWeightToInt4PackForCPU                      Op = 293  // _convert_weight_to_int4pack_for_cpu
-	OpAtenConvolution                                        Op = 294  // _convolution
-	OpAtenConvolutionDeprecated                              Op = 295  // _convolution.deprecated
-	OpAtenConvolutionDoubleBackward                          Op = 296  // _convolution_double_backward
-	OpAtenConvolutionMode                                    Op = 297  // _convolution_mode
-	OpAtenCopyFrom                                           Op = 298  // _copy_from
-	OpAtenCopyFromAndResize                                  Op = 299  // _copy_from_and_resize
-	OpAtenCSLtCompress                                       Op = 300  // _cslt_compress
-	OpAtenCSLtSparseMM                                       Op = 301  // _cslt_sparse_mm
-	OpAtenCSLtSparseMMSearch                                 Op = 302  // _cslt_sparse_mm_search
-	OpAtenCTCLoss                                            Op = 303  // _ctc_loss
-	OpAtenCTCLossTensor                                      Op = 304  // _ctc_loss.Tensor
-	OpAtenCTCLossBackward                                    Op = 305  // _ctc_loss_backward
-	OpAtenCTCLossBackwardTensor                              Op = 306  // _ctc_loss_backward.Tensor
-	OpAtenCuDNNAttentionBackward                             Op = 307  // _cudnn_attention_backward
-	OpAtenCuDNNAttentionForward                              Op = 308  // _cudnn_attention_forward
-	OpAtenCuDNNCTCLoss                                       Op = 309  // _cudnn_ctc_loss
-	OpAtenCuDNNCTCLossTensor                                 Op = 310  // _cudnn_ctc_loss.Tensor
-	OpAtenCuDNNInitDropoutState                              Op = 311  // _cudnn_init_dropout_state
-	OpAtenCuDNNRNN                                           Op = 312  // _cudnn_rnn
-	OpAtenCuDNNRNNBackward                                   Op = 313  // _cudnn_rnn_backward
-	OpAtenCuDNNRNNFlattenWeight                              Op = 314  // _cudnn_rnn_flatten_weight
-	OpAtenCuFFTClearPlanCache                                Op = 315  // _cufft_clear_plan_cache
-	OpAtenCuFFTGetPlanCacheMaxSize                           Op = 316  // _cufft_get_plan_cache_max_size
-	OpAtenCuFFTGetPlanCacheSize                              Op = 317  // _cufft_get_plan_cache_size
-	OpAtenCuFFTSetPlanCacheMaxSize                           Op = 318  // _cufft_set_plan_cache_max_size
-	OpAtenCumMaxHelper                                       Op = 319  // _cummax_helper
-	OpAtenCumMinHelper                                       Op = 320  // _cummin_helper
-	OpAtenDebugHasInternalOverlap                            Op = 321  // _debug_has_internal_overlap
-	OpAtenDimI                                               Op = 322  // _dimI
-	OpAtenDimV                                               Op = 323  // _dimV
-	OpAtenDimArange                                          Op = 324  // _dim_arange
-	OpAtenDirichletGrad                                      Op = 325  // _dirichlet_grad
-	OpAtenDynQuantMatMul4bit                                 Op = 326  // _dyn_quant_matmul_4bit
-	OpAtenDynQuantPack4bitWeight                             Op = 327  // _dyn_quant_pack_4bit_weight
-	OpAtenEfficientAttentionBackward                         Op = 328  // _efficient_attention_backward
-	OpAtenEfficientAttentionForward                          Op = 329  // _efficient_attention_forward
-	OpAtenEfficientZeroTensor                                Op = 330  // _efficientzerotensor
-	OpAtenEmbeddingBag                                       Op = 331  // _embedding_bag
-	OpAtenEmbeddingBagBackward                               Op = 332  // _embedding_bag_backward
-	OpAtenEmbeddingBagDenseBackward                          Op = 333  // _embedding_bag_dense_backward
-	OpAtenEmbeddingBagForwardOnly                            Op = 334  // _embedding_bag_forward_only
-	OpAtenEmbeddingBagPerSampleWeightsBackward               Op = 335  // _embedding_bag_per_sample_weights_backward
-	OpAtenEmbeddingBagSparseBackward                         Op = 336  // _embedding_bag_sparse_backward
-	OpAtenEmptyAffineQuantized                               Op = 337  // _empty_affine_quantized
-	OpAtenEmptyPerChannelAffineQuantized                     Op = 338  // _empty_per_channel_affine_quantized
-	OpAtenEuclideanDist                                      Op = 339  // _euclidean_dist
-	OpAtenFakeQuantizeLearnablePerChannelAffine              Op = 340  // _fake_quantize_learnable_per_channel_affine
-	OpAtenFakeQuantizeLearnablePerChannelAffineBackward      Op = 341  // _fake_quantize_learnable_per_channel_affine_backward
-	OpAtenFakeQuantizeLearnablePerTensorAffine               Op = 342  // _fake_quantize_learnable_per_tensor_affine
-	OpAtenFakeQuantizeLearnablePerTensorAffineBackward       Op = 343  // _fake_quantize_learnable_per_tensor_affine_backward
-	OpAtenFakeQuantizePerTensorAffineCacheMaskTensorQParams  Op = 344  // _fake_quantize_per_tensor_affine_cachemask_tensor_qparams
-	OpAtenFFTC2C                                             Op = 345  // _fft_c2c
-	OpAtenFFTC2R                                             Op = 346  // _fft_c2r
-	OpAtenFFTR2C                                             Op = 347  // _fft_r2c
-	OpAtenFillMemEffDropoutMaskInPlace                       Op = 348  // _fill_mem_eff_dropout_mask_
-	OpAtenFlashAttentionBackward                             Op = 349  // _flash_attention_backward
-	OpAtenFlashAttentionForward                              Op = 350  // _flash_attention_forward
-	OpAtenFlashAttentionForwardQuantized                     Op = 351  // _flash_attention_forward.quantized
-	OpAtenForeachAbs                                         Op = 352  // _foreach_abs
-	OpAtenForeachAbsInPlace                                  Op = 353  // _foreach_abs_
-	OpAtenForeachAcos                                        Op = 354  // _foreach_acos
-	OpAtenForeachAcosInPlace                                 Op = 355  // _foreach_acos_
-	OpAtenForeachAddList                                     Op = 356  // _foreach_add.List
-	OpAtenForeachAddScalar                                   Op = 357  // _foreach_add.Scalar
-	OpAtenForeachAddScalarList                               Op = 358  // _foreach_add.ScalarList
-	OpAtenForeachAddTensor                                   Op = 359  // _foreach_add.Tensor
-	OpAtenForeachAddInPlaceList                              Op = 360  // _foreach_add_.List
-	OpAtenForeachAddInPlaceScalar                            Op = 361  // _foreach_add_.Scalar
-	OpAtenForeachAddInPlaceScalarList                        Op = 362  // _foreach_add_.ScalarList
-	OpAtenForeachAddInPlaceTensor                            Op = 363  // _foreach_add_.Tensor
-	OpAtenForeachAddCDivScalar                               Op = 364  // _foreach_addcdiv.Scalar
-	OpAtenForeachAddCDivScalarList                           Op = 365  // _foreach_addcdiv.ScalarList
-	OpAtenForeachAddCDivTensor                               Op = 366  // _foreach_addcdiv.Tensor
-	OpAtenForeachAddCDivInPlaceScalar                        Op = 367  // _foreach_addcdiv_.Scalar
-	OpAtenForeachAddCDivInPlaceScalarList                    Op = 368  // _foreach_addcdiv_.ScalarList
-	OpAtenForeachAddCDivInPlaceTensor                        Op = 369  // _foreach_addcdiv_.Tensor
-	OpAtenForeachAddCMulScalar                               Op = 370  // _foreach_addcmul.Scalar
-	OpAtenForeachAddCMulScalarList                           Op = 371  // _foreach_addcmul.ScalarList
-	OpAtenForeachAddCMulTensor                               Op = 372  // _foreach_addcmul.Tensor
-	OpAtenForeachAddCMulInPlaceScalar                        Op = 373  // _foreach_addcmul_.Scalar
-	OpAtenForeachAddCMulInPlaceScalarList                    Op = 374  // _foreach_addcmul_.ScalarList
-	OpAtenForeachAddCMulInPlaceTensor                        Op = 375  // _foreach_addcmul_.Tensor
-	OpAtenForeachAsin                                        Op = 376  // _foreach_asin
-	OpAtenForeachAsinInPlace                                 Op = 377  // _foreach_asin_
-	OpAtenForeachAtan                                        Op = 378  // _foreach_atan
-	OpAtenForeachAtanInPlace                                 Op = 379  // _foreach_atan_
-	OpAtenForeachCeil                                        Op = 380  // _foreach_ceil
-	OpAtenForeachCeilInPlace                                 Op = 381  // _foreach_ceil_
-	OpAtenForeachClampMaxList                                Op = 382  // _foreach_clamp_max.List
-	OpAtenForeachClampMaxScalar                              Op = 383  // _foreach_clamp_max.Scalar
-	OpAtenForeachClampMaxScalarList                          Op = 384  // _foreach_clamp_max.ScalarList
-	OpAtenForeachClampMaxInPlaceList                         Op = 385  // _foreach_clamp_max_.List
-	OpAtenForeachClampMaxInPlaceScalar                       Op = 386  // _foreach_clamp_max_.Scalar
-	OpAtenForeachClampMaxInPlaceScalarList                   Op = 387  // _foreach_clamp_max_.ScalarList
-	OpAtenForeachClampMinList                                Op = 388  // _foreach_clamp_min.List
-	OpAtenForeachClampMinScalar                              Op = 389  // _foreach_clamp_min.Scalar
-	OpAtenForeachClampMinScalarList                          Op = 390  // _foreach_clamp_min.ScalarList
-	OpAtenForeachClampMinInPlaceList                         Op = 391  // _foreach_clamp_min_.List
-	OpAtenForeachClampMinInPlaceScalar                       Op = 392  // _foreach_clamp_min_.Scalar
-	OpAtenForeachClampMinInPlaceScalarList                   Op = 393  // _foreach_clamp_min_.ScalarList
-	OpAtenForeachCopy                                        Op = 394  // _foreach_copy
-	OpAtenForeachCopyInPlace                                 Op = 395  // _foreach_copy_
-	OpAtenForeachCos                                         Op = 396  // _foreach_cos
-	OpAtenForeachCosInPlace                                  Op = 397  // _foreach_cos_
-	OpAtenForeachCosh                                        Op = 398  // _foreach_cosh
-	OpAtenForeachCoshInPlace                                 Op = 399  // _foreach_cosh_
-	OpAtenForeachDivList                                     Op = 400  // _foreach_div.List
-	OpAtenForeachDivScalar                                   Op = 401  // _foreach_div.Scalar
-	OpAtenForeachDivScalarList                               Op = 402  // _foreach_div.ScalarList
-	OpAtenForeachDivTensor                                   Op = 403  // _foreach_div.Tensor
-	OpAtenForeachDivInPlaceList                              Op = 404  // _foreach_div_.List
-	OpAtenForeachDivInPlaceScalar                            Op = 405  // _foreach_div_.Scalar
-	OpAtenForeachDivInPlaceScalarList                        Op = 406  // _foreach_div_.ScalarList
-	OpAtenForeachDivInPlaceTensor                            Op = 407  // _foreach_div_.Tensor
-	OpAtenForeachErf                                         Op = 408  // _foreach_erf
-	OpAtenForeachErfInPlace                                  Op = 409  // _foreach_erf_
-	OpAtenForeachErfc                                        Op = 410  // _foreach_erfc
-	OpAtenForeachErfcInPlace                                 Op = 411  // _foreach_erfc_
-	OpAtenForeachExp                                         Op = 412  // _foreach_exp
-	OpAtenForeachExpInPlace                                  Op = 413  // _foreach_exp_
-	OpAtenForeachExpm1                                       Op = 414  // _foreach_expm1
-	OpAtenForeachExpm1InPlace                                Op = 415  // _foreach_expm1_
-	OpAtenForeachFloor                                       Op = 416  // _foreach_floor
-	OpAtenForeachFloorInPlace                                Op = 417  // _foreach_floor_
-	OpAtenForeachFrac                                        Op = 418  // _foreach_frac
-	OpAtenForeachFracInPlace                                 Op = 419  // _foreach_frac_
-	OpAtenForeachLerpList                                    Op = 420  // _foreach_lerp.List
-	OpAtenForeachLerpScalar                                  Op = 421  // _foreach_lerp.Scalar
-	OpAtenForeachLerpScalarList                              Op = 422  // _foreach_lerp.ScalarList
-	OpAtenForeachLerpInPlaceList                             Op = 423  // _foreach_lerp_.List
-	OpAtenForeachLerpInPlaceScalar                           Op = 424  // _foreach_lerp_.Scalar
-	OpAtenForeachLerpInPlaceScalarList                       Op = 425  // _foreach_lerp_.ScalarList
-	OpAtenForeachLgamma                                      Op = 426  // _foreach_lgamma
-	OpAtenForeachLgammaInPlace                               Op = 427  // _foreach_lgamma_
-	OpAtenForeachLog                                         Op = 428  // _foreach_log
-	OpAtenForeachLog10                                       Op = 429  // _foreach_log10
-	OpAtenForeachLog10InPlace                                Op = 430  // _foreach_log10_
-	OpAtenForeachLog1p                                       Op = 431  // _foreach_log1p
-	OpAtenForeachLog1pInPlace                                Op = 432  // _foreach_log1p_
-	OpAtenForeachLog2                                        Op = 433  // _foreach_log2
-	OpAtenForeachLog2InPlace                                 Op = 434  // _foreach_log2_
-	OpAtenForeachLogInPlace                                  Op = 435  // _foreach_log_
-	OpAtenForeachMax                                         Op = 436  // _foreach_max
-	OpAtenForeachMaximumList                                 Op = 437  // _foreach_maximum.List
-	OpAtenForeachMaximumScalar                               Op = 438  // _foreach_maximum.Scalar
-	OpAtenForeachMaximumScalarList                           Op = 439  // _foreach_maximum.ScalarList
-	OpAtenForeachMaximumInPlaceList                          Op = 440  // _foreach_maximum_.List
-	OpAtenForeachMaximumInPlaceScalar                        Op = 441  // _foreach_maximum_.Scalar
-	OpAtenForeachMaximumInPlaceScalarList                    Op = 442  // _foreach_maximum_.ScalarList
-	OpAtenForeachMinimumList                                 Op = 443  // _foreach_minimum.List
-	OpAtenForeachMinimumScalar                               Op = 444  // _foreach_minimum.Scalar
-	OpAtenForeachMinimumScalarList                           Op = 445  // _foreach_minimum.ScalarList
-	OpAtenForeachMinimumInPlaceList                          Op = 446  // _foreach_minimum_.List
-	OpAtenForeachMinimumInPlaceScalar                        Op = 447  // _foreach_minimum_.Scalar
-	OpAtenForeachMinimumInPlaceScalarList                    Op = 448  // _foreach_minimum_.ScalarList
-	OpAtenForeachMulList                                     Op = 449  // _foreach_mul.List
-	OpAtenForeachMulScalar                                   Op = 450  // _foreach_mul.Scalar
-	OpAtenForeachMulScalarList                               Op = 451  // _foreach_mul.ScalarList
-	OpAtenForeachMulTensor                                   Op = 452  // _foreach_mul.Tensor
-	OpAtenForeachMulInPlaceList                              Op = 453  // _foreach_mul_.List
-	OpAtenForeachMulInPlaceScalar                            Op = 454  // _foreach_mul_.Scalar
-	OpAtenForeachMulInPlaceScalarList                        Op = 455  // _foreach_mul_.ScalarList
-	OpAtenForeachMulInPlaceTensor                            Op = 456  // _foreach_mul_.Tensor
-	OpAtenForeachNeg                                         Op = 457  // _foreach_neg
-	OpAtenForeachNegInPlace                                  Op = 458  // _foreach_neg_
-	OpAtenForeachNormScalar                                  Op = 459  // _foreach_norm.Scalar
-	OpAtenForeachPowList                                     Op = 460  // _foreach_pow.List
-	OpAtenForeachPowScalar                                   Op = 461  // _foreach_pow.Scalar
-	OpAtenForeachPowScalarAndTensor                          Op = 462  // _foreach_pow.ScalarAndTensor
-	OpAtenForeachPowScalarList                               Op = 463  // _foreach_pow.ScalarList
-	OpAtenForeachPowInPlaceList                              Op = 464  // _foreach_pow_.List
-	OpAtenForeachPowInPlaceScalar                            Op = 465  // _foreach_pow_.Scalar
-	OpAtenForeachPowInPlaceScalarList                        Op = 466  // _foreach_pow_.ScalarList
-	OpAtenForeachPowsumScalar                                Op = 467  // _foreach_powsum.Scalar
-	OpAtenForeachReciprocal                                  Op = 468  // _foreach_reciprocal
-	OpAtenForeachReciprocalInPlace                           Op = 469  // _foreach_reciprocal_
-	OpAtenForeachRound                                       Op = 470  // _foreach_round
-	OpAtenForeachRoundInPlace                                Op = 471  // _foreach_round_
-	OpAtenForeachRsqrt                                       Op = 472  // _foreach_rsqrt
-	OpAtenForeachRsqrtInPlace                                Op = 473  // _foreach_rsqrt_
-	OpAtenForeachSigmoid                                     Op = 474  // _foreach_sigmoid
-	OpAtenForeachSigmoidInPlace                              Op = 475  // _foreach_sigmoid_
-	OpAtenForeachSign                                        Op = 476  // _foreach_sign
-	OpAtenForeachSignInPlace                                 Op = 477  // _foreach_sign_
-	OpAtenForeachSin                                         Op = 478  // _foreach_sin
-	OpAtenForeachSinInPlace                                  Op = 479  // _foreach_sin_
-	OpAtenForeachSinh                                        Op = 480  // _foreach_sinh
-	OpAtenForeachSinhInPlace                                 Op = 481  // _foreach_sinh_
-	OpAtenForeachSqrt                                        Op = 482  // _foreach_sqrt
-	OpAtenForeachSqrtInPlace                                 Op = 483  // _foreach_sqrt_
-	OpAtenForeachSubList                                     Op = 484  // _foreach_sub.List
-	OpAtenForeachSubScalar                                   Op = 485  // _foreach_sub.Scalar
-	OpAtenForeachSubScalarList                               Op = 486  // _foreach_sub.ScalarList
-	OpAtenForeachSubInPlaceList                              Op = 487  // _foreach_sub_.List
-	OpAtenForeachSubInPlaceScalar                            Op = 488  // _foreach_sub_.Scalar
-	OpAtenForeachSubInPlaceScalarList                        Op = 489  // _foreach_sub_.ScalarList
-	OpAtenForeachTan                                         Op = 490  // _foreach_tan
-	OpAtenForeachTanInPlace                                  Op = 491  // _foreach_tan_
-	OpAtenForeachTanh                                        Op = 492  // _foreach_tanh
-	OpAtenForeachTanhInPlace                                 Op = 493  // _foreach_tanh_
-	OpAtenForeachTrunc                                       Op = 494  // _foreach_trunc
-	OpAtenForeachTruncInPlace                                Op = 495  // _foreach_trunc_
-	OpAtenForeachZeroInPlace                                 Op = 496  // _foreach_zero_
-	OpAtenFunctionalAssertAsyncMsg                           Op = 497  // _functional_assert_async.msg
-	OpAtenFunctionalAssertScalar                             Op = 498  // _functional_assert_scalar
-	OpAtenFunctionalSymConstrainRange                        Op = 499  // _functional_sym_constrain_range
-	OpAtenFunctionalSymConstrainRangeForSize                 Op = 500  // _functional_sym_constrain_range_for_size
-	OpAtenFusedAdagradInPlace                                Op = 501  // _fused_adagrad_
-	OpAtenFusedAdagradInPlaceTensorLR                        Op = 502  // _fused_adagrad_.tensor_lr
-	OpAtenFusedAdamInPlace                                   Op = 503  // _fused_adam_
-	OpAtenFusedAdamInPlaceTensorLR                           Op = 504  // _fused_adam_.tensor_lr
-	OpAtenFusedAdamWInPlace                                  Op = 505  // _fused_adamw_
-	OpAtenFusedAdamWInPlaceTensorLR                          Op = 506  // _fused_adamw_.tensor_lr
-	OpAtenFusedDropout                                       Op = 507  // _fused_dropout
-	OpAtenFusedMovingAvgObsFQHelper                          Op = 508  // _fused_moving_avg_obs_fq_helper
-	OpAtenFusedRMSNorm                                       Op = 509  // _fused_rms_norm
-	OpAtenFusedRMSNormBackward                               Op = 510  // _fused_rms_norm_backward
-	OpAtenFusedSDPChoice                                     Op = 511  // _fused_sdp_choice
-	OpAtenFusedSGDInPlace                                    Op = 512  // _fused_sgd_
-	OpAtenFusedSGDInPlaceTensorLR                            Op = 513  // _fused_sgd_.tensor_lr
-	OpAtenFwPrimal                                           Op = 514  // _fw_primal
-	OpAtenFwPrimalCopy                                       Op = 515  // _fw_primal_copy
-	OpAtenGatherSparseBackward                               Op = 516  // _gather_sparse_backward
-	OpAtenGridSampler2dCPUFallback                           Op = 517  // _grid_sampler_2d_cpu_fallback
-	OpAtenGridSampler2dCPUFallbackBackward                   Op = 518  // _grid_sampler_2d_cpu_fallback_backward
-	OpAtenGroupedMM                                          Op = 519  // _grouped_mm
-	OpAtenHasCompatibleShallowCopyType                       Op = 520  // _has_compatible_shallow_copy_type
-	OpAtenHasSameStorageNumel                                Op = 521  // _has_same_storage_numel
-	OpAtenHistogramDDBinEdges                                Op = 522  // _histogramdd_bin_edges
-	OpAtenHistogramDDFromBinCts                              Op = 523  // _histogramdd_from_bin_cts
-	OpAtenHistogramDDFromBinTensors                          Op = 524  // _histogramdd_from_bin_tensors
-	OpAtenIndexPutImplInPlace                                Op = 525  // _index_put_impl_
-	OpAtenIndices                                            Op = 526  // _indices
-	OpAtenIndicesCopy                                        Op = 527  // _indices_copy
-	OpAtenIntMM                                              Op = 528  // _int_mm
-	OpAtenIsAllTrue                                          Op = 529  // _is_all_true
-	OpAtenIsAnyTrue                                          Op = 530  // _is_any_true
-	OpAtenIsZeroTensor                                       Op = 531  // _is_zerotensor
-	OpAtenJaggedToPaddedDenseForward                         Op = 532  // _jagged_to_padded_dense_forward
-	OpAtenLazyClone                                          Op = 533  // _lazy_clone
-	OpAtenLinalgCheckErrors                                  Op = 534  // _linalg_check_errors
-	OpAtenLinalgDet                                          Op = 535  // _linalg_det
-	OpAtenLinalgEigh                                         Op = 536  // _linalg_eigh
-	OpAtenLinalgEigvals                                      Op = 537  // _linalg_eigvals
-	OpAtenLinalgSLogDet                                      Op = 538  // _linalg_slogdet
-	OpAtenLinalgSolveEx                                      Op = 539  // _linalg_solve_ex
-	OpAtenLinalgSVD                                          Op = 540  // _linalg_svd
-	OpAtenLocalScalarDense                                   Op = 541  // _local_scalar_dense
-	OpAtenLogSoftmax                                         Op = 542  // _log_softmax
-	OpAtenLogSoftmaxBackwardData                             Op = 543  // _log_softmax_backward_data
-	OpAtenLogCumSumExp                                       Op = 544  // _logcumsumexp
-	OpAtenLSTMMPS                                            Op = 545  // _lstm_mps
-	OpAtenLUWithInfo                                         Op = 546  // _lu_with_info
-	OpAtenMakeDepToken                                       Op = 547  // _make_dep_token
-	OpAtenMakeDual                                           Op = 548  // _make_dual
-	OpAtenMakeDualCopy                                       Op = 549  // _make_dual_copy
-	OpAtenMakePerChannelQuantizedTensor                      Op = 550  // _make_per_channel_quantized_tensor
-	OpAtenMakePerTensorQuantizedTensor                       Op = 551  // _make_per_tensor_quantized_tensor
-	OpAtenMaskedScale                                        Op = 552  // _masked_scale
-	OpAtenMaskedSoftmax                                      Op = 553  // _masked_softmax
-	OpAtenMaskedSoftmaxBackward                              Op = 554  // _masked_softmax_backward
-	OpAtenMixedDtypesLinear                                  Op = 555  // _mixed_dtypes_linear
-	OpAtenMKLDNNReshape                                      Op = 556  // _mkldnn_reshape
-	OpAtenMKLDNNTranspose                                    Op = 557  // _mkldnn_transpose
-	OpAtenMKLDNNTransposeInPlace                             Op = 558  // _mkldnn_transpose_
-	OpAtenMPSConvolution                                     Op = 559  // _mps_convolution
-	OpAtenMPSConvolutionTranspose                            Op = 560  // _mps_convolution_transpose
-	OpAtenNativeBatchNormLegit                               Op = 561  // _native_batch_norm_legit
-	OpAtenNativeBatchNormLegitNoStats                        Op = 562  // _native_batch_norm_legit.no_stats
-	OpAtenNativeBatchNormLegitNoTraining                     Op = 563  // _native_batch_norm_legit_no_training
-	OpAtenNativeMultiHeadAttention                           Op = 564  // _native_multi_head_attention
-	OpAtenNegView                                            Op = 565  // _neg_view
-	OpAtenNegViewCopy                                        Op = 566  // _neg_view_copy
-	OpAtenNestedComputeContiguousStridesOffsets              Op = 567  // _nested_compute_contiguous_strides_offsets
-	OpAtenNestedFromPadded                                   Op = 568  // _nested_from_padded
-	OpAtenNestedFromPaddedAndNestedExample                   Op = 569  // _nested_from_padded_and_nested_example
-	OpAtenNestedFromPaddedTensor                             Op = 570  // _nested_from_padded_tensor
-	OpAtenNestedGetJaggedDummy                               Op = 571  // _nested_get_jagged_dummy
-	OpAtenNestedGetLengths                                   Op = 572  // _nested_get_lengths
-	OpAtenNestedGetMaxSeqlen                                 Op = 573  // _nested_get_max_seqlen
-	OpAtenNestedGetMinSeqlen                                 Op = 574  // _nested_get_min_seqlen
-	OpAtenNestedGetOffsets                                   Op = 575  // _nested_get_offsets
-	OpAtenNestedGetRaggedIdx                                 Op = 576  // _nested_get_ragged_idx
-	OpAtenNestedGetValues                                    Op = 577  // _nested_get_values
-	OpAtenNestedGetValuesCopy                                Op = 578  // _nested_get_values_copy
-	OpAtenNestedSelectBackward                               Op = 579  // _nested_select_backward
-	OpAtenNestedSumBackward                                  Op = 580  // _nested_sum_backward
-	OpAtenNestedTensorFromMask                               Op = 581  // _nested_tensor_from_mask
-	OpAtenNestedTensorFromMaskLeftAligned                    Op = 582  // _nested_tensor_from_mask_left_aligned
-	OpAtenNestedTensorFromTensorList                         Op = 583  // _nested_tensor_from_tensor_list
-	OpAtenNestedTensorSize                                   Op = 584  // _nested_tensor_size
-	OpAtenNestedTensorSoftmaxWithShape                       Op = 585  // _nested_tensor_softmax_with_shape
-	OpAtenNestedTensorStorageOffsets                         Op = 586  // _nested_tensor_storage_offsets
-	OpAtenNestedTensorStrides                                Op = 587  // _nested_tensor_strides
-	OpAtenNestedViewFromBuffer                               Op = 588  // _nested_view_from_buffer
-	OpAtenNestedViewFromBufferCopy                           Op = 589  // _nested_view_from_buffer_copy
-	OpAtenNestedViewFromJagged                               Op = 590  // _nested_view_from_jagged
-	OpAtenNestedViewFromJaggedCopy                           Op = 591  // _nested_view_from_jagged_copy
-	OpAtenNewZerosWithSameFeatureMeta                        Op = 592  // _new_zeros_with_same_feature_meta
-	OpAtenNNPACKAvailable                                    Op = 593  // _nnpack_available
-	OpAtenNNPACKSpatialConvolution                           Op = 594  // _nnpack_spatial_convolution
-	OpAtenNNZ                                                Op = 595  // _nnz
-	OpAtenPackPaddedSequence                                 Op = 596  // _pack_padded_sequence
-	OpAtenPackPaddedSequenceBackward                         Op = 597  // _pack_padded_sequence_backward
-	OpAtenPadCircular                                        Op = 598  // _pad_circular
-	OpAtenPadEnum                                            Op = 599  // _pad_enum
-	OpAtenPadPackedSequence                                  Op = 600  // _pad_packed_sequence
-	OpAtenPaddedDenseToJaggedForward                         Op = 601  // _padded_dense_to_jagged_forward
-	OpAtenPDistBackward                                      Op = 602  // _pdist_backward
-	OpAtenPDistForward                                       Op = 603  // _pdist_forward
-	OpAtenPinMemory                                          Op = 604  // _pin_memory
-	OpAtenPReLUKernel                                        Op = 605  // _prelu_kernel
-	OpAtenPReLUKernelBackward                                Op = 606  // _prelu_kernel_backward
-	OpAtenPrint                                              Op = 607  // _print
-	OpAtenPropagateXLAData                                   Op = 608  // _propagate_xla_data
-	OpAtenRemoveBatchDim                                     Op = 609  // _remove_batch_dim
-	OpAtenReshapeAlias                                       Op = 610  // _reshape_alias
-	OpAtenReshapeAliasCopy                                   Op = 611  // _reshape_alias_copy
-	OpAtenReshapeCopy                                        Op = 612  // _reshape_copy
-	OpAtenReshapeFromTensor                                  Op = 613  // _reshape_from_tensor
-	OpAtenResizeOutputInPlace                                Op = 614  // _resize_output_
-	OpAtenRowwisePrune                                       Op = 615  // _rowwise_prune
-	OpAtenSafeSoftmax                                        Op = 616  // _safe_softmax
-	OpAtenSampleDirichlet                                    Op = 617  // _sample_dirichlet
-	OpAtenSaturateWeightToFP16                               Op = 618  // _saturate_weight_to_fp16
-	OpAtenScaledDotProductAttentionMath                      Op = 619  // _scaled_dot_product_attention_math
-	OpAtenScaledDotProductAttentionMathForMPS                Op = 620  // _scaled_dot_product_attention_math_for_mps
-	OpAtenScaledDotProductCuDNNAttention                     Op = 621  // _scaled_dot_product_cudnn_attention
-	OpAtenScaledDotProductCuDNNAttentionBackward             Op = 622  // _scaled_dot_product_cudnn_attention_backward
-	OpAtenScaledDotProductEfficientAttention                 Op = 623  // _scaled_dot_product_efficient_attention
-	OpAtenScaledDotProductEfficientAttentionBackward         Op = 624  // _scaled_dot_product_efficient_attention_backward
-	OpAtenScaledDotProductFlashAttention                     Op = 625  // _scaled_dot_product_flash_attention
-	OpAtenScaledDotProductFlashAttentionQuantized            Op = 626  // _scaled_dot_product_flash_attention.quantized
-	OpAtenScaledDotProductFlashAttentionBackward             Op = 627  // _scaled_dot_product_flash_attention_backward
-	OpAtenScaledDotProductFlashAttentionForCPU               Op = 628  // _scaled_dot_product_flash_attention_for_cpu
-	OpAtenScaledDotProductFlashAttentionForCPUBackward       Op = 629  // _scaled_dot_product_flash_attention_for_cpu_backward
-	OpAtenScaledDotProductFusedAttentionOverrideable         Op = 630  // _scaled_dot_product_fused_attention_overrideable
-	OpAtenScaledDotProductFusedAttentionOverrideableBackward Op = 631  // _scaled_dot_product_fused_attention_overrideable_backward
-	OpAtenScaledGroupedMM                                    Op = 632  // _scaled_grouped_mm
-	OpAtenScaledGroupedMMV2                                  Op = 633  // _scaled_grouped_mm_v2
-	OpAtenScaledMM                                           Op = 634  // _scaled_mm
-	OpAtenScaledMMV2                                         Op = 635  // _scaled_mm_v2
-	OpAtenSegmentReduceBackward                              Op = 636  // _segment_reduce_backward
-	OpAtenShapeAsTensor                                      Op = 637  // _shape_as_tensor
-	OpAtenSlowConv2dBackwardOutputMask                       Op = 638  // _slow_conv2d_backward.output_mask
-	OpAtenSlowConv2dForward                                  Op = 639  // _slow_conv2d_forward
-	OpAtenSobolEngineDraw                                    Op = 640  // _sobol_engine_draw
-	OpAtenSobolEngineFfInPlace                               Op = 641  // _sobol_engine_ff_
-	OpAtenSobolEngineInitializeStateInPlace                  Op = 642  // _sobol_engine_initialize_state_
-	OpAtenSobolEngineScrambleInPlace                         Op = 643  // _sobol_engine_scramble_
-	OpAtenSoftmax                                            Op = 644  // _softmax
-	OpAtenSoftmaxBackwardData                                Op = 645  // _softmax_backward_data
-	OpAtenSparseAddMM                                        Op = 646  // _sparse_addmm
-	OpAtenSparseBroadcastTo                                  Op = 647  // _sparse_broadcast_to
-	OpAtenSparseBroadcastToCopy                              Op = 648  // _sparse_broadcast_to_copy
-	OpAtenSparseBSCTensorUnsafe                              Op = 649  // _sparse_bsc_tensor_unsafe
-	OpAtenSparseBSRTensorUnsafe                              Op = 650  // _sparse_bsr_tensor_unsafe
-	OpAtenSparseCompressedTensorUnsafe                       Op = 651  // _sparse_compressed_tensor_unsafe
-	OpAtenSparseCompressedTensorWithDims                     Op = 652  // _sparse_compressed_tensor_with_dims
-	OpAtenSparseCOOTensorUnsafe                              Op = 653  // _sparse_coo_tensor_unsafe
-	OpAtenSparseCOOTensorWithDims                            Op = 654  // _sparse_coo_tensor_with_dims
-	OpAtenSparseCOOTensorWithDimsAndTensors                  Op = 655  // _sparse_coo_tensor_with_dims_and_tensors
-	OpAtenSparseCSCTensorUnsafe                              Op = 656  // _sparse_csc_tensor_unsafe
-	OpAtenSparseCSRProdDimDType                              Op = 657  // _sparse_csr_prod.dim_dtype
-	OpAtenSparseCSRSumDimDType                               Op = 658  // _sparse_csr_sum.dim_dtype
-	OpAtenSparseCSRTensorUnsafe                              Op = 659  // _sparse_csr_tensor_unsafe
-	OpAtenSparseLogSoftmax                                   Op = 660  // _sparse_log_softmax
-	OpAtenSparseLogSoftmaxInt                                Op = 661  // _sparse_log_softmax.int
-	OpAtenSparseLogSoftmaxBackwardData                       Op = 662  // _sparse_log_softmax_backward_data
-	OpAtenSparseMaskProjection                               Op = 663  // _sparse_mask_projection
-	OpAtenSparseMM                                           Op = 664  // _sparse_mm
-	OpAtenSparseMMReduce                                     Op = 665  // _sparse_mm.reduce
-	OpAtenSparseMMReduceImpl                                 Op = 666  // _sparse_mm_reduce_impl
-	OpAtenSparseMMReduceImplBackward                         Op = 667  // _sparse_mm_reduce_impl_backward
-	OpAtenSparseSemiStructuredAddMM                          Op = 668  // _sparse_semi_structured_addmm
-	OpAtenSparseSemiStructuredApply                          Op = 669  // _sparse_semi_structured_apply
-	OpAtenSparseSemiStructuredApplyDense                     Op = 670  // _sparse_semi_structured_apply_dense
-	OpAtenSparseSemiStructuredLinear                         Op = 671  // _sparse_semi_structured_linear
-	OpAtenSparseSemiStructuredMM                             Op = 672  // _sparse_semi_structured_mm
-	OpAtenSparseSemiStructuredTile                           Op = 673  // _sparse_semi_structured_tile
-	OpAtenSparseSoftmax                                      Op = 674  // _sparse_softmax
-	OpAtenSparseSoftmaxInt                                   Op = 675  // _sparse_softmax.int
-	OpAtenSparseSoftmaxBackwardData                          Op = 676  // _sparse_softmax_backward_data
-	OpAtenSparseSparseMatMul                                 Op = 677  // _sparse_sparse_matmul
-	OpAtenSparseSum                                          Op = 678  // _sparse_sum
-	OpAtenSparseSumDim                                       Op = 679  // _sparse_sum.dim
-	OpAtenSparseSumDimDType                                  Op = 680  // _sparse_sum.dim_dtype
-	OpAtenSparseSumDType                                     Op = 681  // _sparse_sum.dtype
-	OpAtenSparseSumBackward                                  Op = 682  // _sparse_sum_backward
-	OpAtenSpdiags                                            Op = 683  // _spdiags
-	OpAtenSpsolve                                            Op = 684  // _spsolve
-	OpAtenStack                                              Op = 685  // _stack
-	OpAtenStandardGamma                                      Op = 686  // _standard_gamma
-	OpAtenStandardGammaGrad                                  Op = 687  // _standard_gamma_grad
-	OpAtenTHNNDifferentiableGRUCellBackward                  Op = 688  // _thnn_differentiable_gru_cell_backward
-	OpAtenTHNNDifferentiableLSTMCellBackward                 Op = 689  // _thnn_differentiable_lstm_cell_backward
-	OpAtenTHNNFusedGRUCell                                   Op = 690  // _thnn_fused_gru_cell
-	OpAtenTHNNFusedGRUCellBackward                           Op = 691  // _thnn_fused_gru_cell_backward
-	OpAtenTHNNFusedLSTMCell                                  Op = 692  // _thnn_fused_lstm_cell
-	OpAtenTHNNFusedLSTMCellBackward                          Op = 693  // _thnn_fused_lstm_cell_backward
-	OpAtenTHNNFusedLSTMCellBackwardImpl                      Op = 694  // _thnn_fused_lstm_cell_backward_impl
-	OpAtenToCopy                                             Op = 695  // _to_copy
-	OpAtenToCPU                                              Op = 696  // _to_cpu
-	OpAtenToDense                                            Op = 697  // _to_dense
-	OpAtenToSparse                                           Op = 698  // _to_sparse
-	OpAtenToSparseSparseDim                                  Op = 699  // _to_sparse.sparse_dim
-	OpAtenToSparseBSC                                        Op = 700  // _to_sparse_bsc
-	OpAtenToSparseBSR                                        Op = 701  // _to_sparse_bsr
-	OpAtenToSparseCSC                                        Op = 702  // _to_sparse_csc
-	OpAtenToSparseCSR                                        Op = 703  // _to_sparse_csr
-	OpAtenToSparseSemiStructured                             Op = 704  // _to_sparse_semi_structured
-	OpAtenTransformBiasRescaleQKV                            Op = 705  // _transform_bias_rescale_qkv
-	OpAtenTransformerEncoderLayerFwd                         Op = 706  // _transformer_encoder_layer_fwd
-	OpAtenTrilinear                                          Op = 707  // _trilinear
-	OpAtenTritonMultiHeadAttention                           Op = 708  // _triton_multi_head_attention
-	OpAtenTritonScaledDotAttention                           Op = 709  // _triton_scaled_dot_attention
-	OpAtenUnique                                             Op = 710  // _unique
-	OpAtenUnique2                                            Op = 711  // _unique2
-	OpAtenUnpackDual                                         Op = 712  // _unpack_dual
-	OpAtenUnsafeIndexTensor                                  Op = 713  // _unsafe_index.Tensor
-	OpAtenUnsafeIndexPut                                     Op = 714  // _unsafe_index_put
-	OpAtenUnsafeMaskedIndex                                  Op = 715  // _unsafe_masked_index
-	OpAtenUnsafeMaskedIndexPutAccumulate                     Op = 716  // _unsafe_masked_index_put_accumulate
-	OpAtenUnsafeView                                         Op = 717  // _unsafe_view
-	OpAtenUpsampleBicubic2dAA                                Op = 718  // _upsample_bicubic2d_aa
-	OpAtenUpsampleBicubic2dAAVec                             Op = 719  // _upsample_bicubic2d_aa.vec
-	OpAtenUpsampleBicubic2dAABackward                        Op = 720  // _upsample_bicubic2d_aa_backward
-	OpAtenUpsampleBilinear2dAA                               Op = 721  // _upsample_bilinear2d_aa
-	OpAtenUpsampleBilinear2dAAVec                            Op = 722  // _upsample_bilinear2d_aa.vec
-	OpAtenUpsampleBilinear2dAABackward                       Op = 723  // _upsample_bilinear2d_aa_backward
-	OpAtenUpsampleNearestExact1d                             Op = 724  // _upsample_nearest_exact1d
-	OpAtenUpsampleNearestExact1dVec                          Op = 725  // _upsample_nearest_exact1d.vec
-	OpAtenUpsampleNearestExact1dBackward                     Op = 726  // _upsample_nearest_exact1d_backward
-	OpAtenUpsampleNearestExact2d                             Op = 727  // _upsample_nearest_exact2d
-	OpAtenUpsampleNearestExact2dVec                          Op = 728  // _upsample_nearest_exact2d.vec
-	OpAtenUpsampleNearestExact2dBackward                     Op = 729  // _upsample_nearest_exact2d_backward
-	OpAtenUpsampleNearestExact3d                             Op = 730  // _upsample_nearest_exact3d
-	OpAtenUpsampleNearestExact3dVec                          Op = 731  // _upsample_nearest_exact3d.vec
-	OpAtenUpsampleNearestExact3dBackward                     Op = 732  // _upsample_nearest_exact3d_backward
-	OpAtenUseCuDNNCTCLoss                                    Op = 733  // _use_cudnn_ctc_loss
-	OpAtenUseCuDNNCTCLossTensor                              Op = 734  // _use_cudnn_ctc_loss.Tensor
-	OpAtenUseCuDNNRNNFlattenWeight                           Op = 735  // _use_cudnn_rnn_flatten_weight
-	OpAtenUseMIOpenCTCLoss                                   Op = 736  // _use_miopen_ctc_loss
-	OpAtenUseMIOpenCTCLossTensor                             Op = 737  // _use_miopen_ctc_loss.Tensor
-	OpAtenValidateCompressedSparseIndices                    Op = 738  // _validate_compressed_sparse_indices
-	OpAtenValidateSparseBSCTensorArgs                        Op = 739  // _validate_sparse_bsc_tensor_args
-	OpAtenValidateSparseBSRTensorArgs                        Op = 740  // _validate_sparse_bsr_tensor_args
-	OpAtenValidateSparseCompressedTensorArgs                 Op = 741  // _validate_sparse_compressed_tensor_args
-	OpAtenValidateSparseCOOTensorArgs                        Op = 742  // _validate_sparse_coo_tensor_args
-	OpAtenValidateSparseCSCTensorArgs                        Op = 743  // _validate_sparse_csc_tensor_args
-	OpAtenValidateSparseCSRTensorArgs                        Op = 744  // _validate_sparse_csr_tensor_args
-	OpAtenValues                                             Op = 745  // _values
-	OpAtenValuesCopy                                         Op = 746  // _values_copy
-	OpAtenVersion                                            Op = 747  // _version
-	OpAtenWeightInt4PackMM                                   Op = 748  // _weight_int4pack_mm
-	OpAtenWeightInt4PackMMForCPU                             Op = 749  // _weight_int4pack_mm_for_cpu
-	OpAtenWeightInt4PackMMWithScalesAndZeros                 Op = 750  // _weight_int4pack_mm_with_scales_and_zeros
-	OpAtenWeightInt8PackMM                                   Op = 751  // _weight_int8pack_mm
-	OpAtenWeightNorm                                         Op = 752  // _weight_norm
-	OpAtenWeightNormDifferentiableBackward                   Op = 753  // _weight_norm_differentiable_backward
-	OpAtenWeightNormInterface                                Op = 754  // _weight_norm_interface
-	OpAtenWeightNormInterfaceBackward                        Op = 755  // _weight_norm_interface_backward
-	OpAtenWrappedLinearPrepack                               Op = 756  // _wrapped_linear_prepack
-	OpAtenWrappedQuantizedLinearPrepacked                    Op = 757  // _wrapped_quantized_linear_prepacked
-	OpAbs                                                    Op = 758  // abs
-	OpAbsInPlace                                             Op = 759  // abs_
-	OpAbsolute                                               Op = 760  // absolute
-	OpAbsoluteInPlace                                        Op = 761  // absolute_
-	OpAcos                                                   Op = 762  // acos
-	OpAcosInPlace                                            Op = 763  // acos_
-	OpAcosh                                                  Op = 764  // acosh
-	OpAcoshInPlace                                           Op = 765  // acosh_
-	OpAdaptiveAvgPool1d                                      Op = 766  // adaptive_avg_pool1d
-	OpAdaptiveAvgPool2d                                      Op = 767  // adaptive_avg_pool2d
-	OpAdaptiveAvgPool3d                                      Op = 768  // adaptive_avg_pool3d
-	OpAdaptiveMaxPool1d                                      Op = 769  // adaptive_max_pool1d
-	OpAdaptiveMaxPool2d                                      Op = 770  // adaptive_max_pool2d
-	OpAdaptiveMaxPool2dBackward                              Op = 771  // adaptive_max_pool2d_backward
-	OpAdaptiveMaxPool3d                                      Op = 772  // adaptive_max_pool3d
-	OpAdaptiveMaxPool3dBackward                              Op = 773  // adaptive_max_pool3d_backward
-	OpAddScalar                                              Op = 774  // add.Scalar
-	OpAddTensor                                              Op = 775  // add.Tensor
-	OpAddInPlaceScalar                                       Op = 776  // add_.Scalar
-	OpAddInPlaceTensor                                       Op = 777  // add_.Tensor
-	OpAddBMM                                                 Op = 778  // addbmm
-	OpAddBMMInPlace                                          Op = 779  // addbmm_
-	OpAddCDiv                                                Op = 780  // addcdiv
-	OpAddCDivInPlace                                         Op = 781  // addcdiv_
-	OpAddCMul                                                Op = 782  // addcmul
-	OpAddCMulInPlace                                         Op = 783  // addcmul_
-	OpAddMM                                                  Op = 784  // addmm
-	OpAddMMDType                                             Op = 785  // addmm.dtype
-	OpAddMMInPlace                                           Op = 786  // addmm_
-	OpAddMV                                                  Op = 787  // addmv
-	OpAddMVInPlace                                           Op = 788  // addmv_
-	OpAddR                                                   Op = 789  // addr
-	OpAddRInPlace                                            Op = 790  // addr_
-	OpAdjoint                                                Op = 791  // adjoint
-	OpAffineGridGenerator                                    Op = 792  // affine_grid_generator
-	OpAffineGridGeneratorBackward                            Op = 793  // affine_grid_generator_backward
-	OpAlias                                                  Op = 794  // alias
-	OpAliasCopy                                              Op = 795  // alias_copy
-	OpAlignAs                                                Op = 796  // align_as
-	OpAlignTensors                                           Op = 797  // align_tensors
-	OpAll                                                    Op = 798  // all
-	OpAllDim                                                 Op = 799  // all.dim
-	OpAllDims                                                Op = 800  // all.dims
-	OpAllClose                                               Op = 801  // allclose
-	OpAlphaDropout                                           Op = 802  // alpha_dropout
-	OpAlphaDropoutInPlace                                    Op = 803  // alpha_dropout_
-	OpAMax                                                   Op = 804  // amax
-	OpAMin                                                   Op = 805  // amin
-	OpAMinMax                                                Op = 806  // aminmax
-	OpAngle                                                  Op = 807  // angle
-	OpAny                                                    Op = 808  // any
-	OpAnyDim                                                 Op = 809  // any.dim
-	OpAnyDims                                                Op = 810  // any.dims
-	OpArange                                                 Op = 811  // arange
-	OpArangeStart                                            Op = 812  // arange.start
-	OpArangeStartStep                                        Op = 813  // arange.start_step
-	OpArccos                                                 Op = 814  // arccos
-	OpArccosInPlace                                          Op = 815  // arccos_
-	OpArccosh                                                Op = 816  // arccosh
-	OpArccoshInPlace                                         Op = 817  // arccosh_
-	OpArcsin                                                 Op = 818  // arcsin
-	OpArcsinInPlace                                          Op = 819  // arcsin_
-	OpArcsinh                                                Op = 820  // arcsinh
-	OpArcsinhInPlace                                         Op = 821  // arcsinh_
-	OpArctan                                                 Op = 822  // arctan
-	OpArctan2                                                Op = 823  // arctan2
-	OpArctan2InPlace                                         Op = 824  // arctan2_
-	OpArctanInPlace                                          Op = 825  // arctan_
-	OpArctanh                                                Op = 826  // arctanh
-	OpArctanhInPlace                                         Op = 827  // arctanh_
-	OpArgMax                                                 Op = 828  // argmax
-	OpArgMin                                                 Op = 829  // argmin
-	OpArgSort                                                Op = 830  // argsort
-	OpArgSortStable                                          Op = 831  // argsort.stable
-	OpArgWhere                                               Op = 832  // argwhere
-	OpAsStrided                                              Op = 833  // as_strided
-	OpAsStridedInPlace                                       Op = 834  // as_strided_
-	OpAsStridedCopy                                          Op = 835  // as_strided_copy
-	OpAsStridedScatter                                       Op = 836  // as_strided_scatter
-	OpAsin                                                   Op = 837  // asin
-	OpAsinInPlace                                            Op = 838  // asin_
-	OpAsinh                                                  Op = 839  // asinh
-	OpAsinhInPlace                                           Op = 840  // asinh_
-	OpAtan                                                   Op = 841  // atan
-	OpAtan2                                                  Op = 842  // atan2
-	OpAtan2InPlace                                           Op = 843  // atan2_
-	OpAtanInPlace                                            Op = 844  // atan_
-	OpAtanh                                                  Op = 845  // atanh
-	OpAtanhInPlace                                           Op = 846  // atanh_
-	OpAtLeast1d                                              Op = 847  // atleast_1d
-	OpAtLeast1dSequence                                      Op = 848  // atleast_1d.Sequence
-	OpAtLeast2d                                              Op = 849  // atleast_2d
-	OpAtLeast2dSequence                                      Op = 850  // atleast_2d.Sequence
-	OpAtLeast3d                                              Op = 851  // atleast_3d
-	OpAtLeast3dSequence                                      Op = 852  // atleast_3d.Sequence
-	OpAvgPool1d                                              Op = 853  // avg_pool1d
-	OpAvgPool2d                                              Op = 854  // avg_pool2d
-	OpAvgPool2dBackward                                      Op = 855  // avg_pool2d_backward
-	OpAvgPool3d                                              Op = 856  // avg_pool3d
-	OpAvgPool3dBackward                                      Op = 857  // avg_pool3d_backward
-	OpBAddBMM                                                Op = 858  // baddbmm
-	OpBAddBMMDType                                           Op = 859  // baddbmm.dtype
-	OpBAddBMMInPlace                                         Op = 860  // baddbmm_
-	OpBartlettWindow                                         Op = 861  // bartlett_window
-	OpBartlettWindowPeriodic                                 Op = 862  // bartlett_window.periodic
-	OpBatchNorm                                              Op = 863  // batch_norm
-	OpBatchNormBackward                                      Op = 864  // batch_norm_backward
-	OpBatchNormBackwardElemt                                 Op = 865  // batch_norm_backward_elemt
-	OpBatchNormBackwardReduce                                Op = 866  // batch_norm_backward_reduce
-	OpBatchNormElemt                                         Op = 867  // batch_norm_elemt
-	OpBatchNormGatherStats                                   Op = 868  // batch_norm_gather_stats
-	OpBatchNormGatherStatsWithCounts                         Op = 869  // batch_norm_gather_stats_with_counts
-	OpBatchNormStats                                         Op = 870  // batch_norm_stats
-	OpBatchNormUpdateStats                                   Op = 871  // batch_norm_update_stats
-	OpBernoulli                                              Op = 872  // bernoulli
-	OpBernoulliP                                             Op = 873  // bernoulli.p
-	OpBernoulliInPlaceTensor                                 Op = 874  // bernoulli_.Tensor
-	OpBernoulliInPlaceFloat                                  Op = 875  // bernoulli_.float
-	OpBilinear                                               Op = 876  // bilinear
-	OpBinaryCrossEntropy                                     Op = 877  // binary_cross_entropy
-	OpBinaryCrossEntropyBackward                             Op = 878  // binary_cross_entropy_backward
-	OpBinaryCrossEntropyWithLogits                           Op = 879  // binary_cross_entropy_with_logits
-	OpBinCount                                               Op = 880  // bincount
-	OpBinomial                                               Op = 881  // binomial
-	OpBitwiseAndScalar                                       Op = 882  // bitwise_and.Scalar
-	OpBitwiseAndScalarTensor                                 Op = 883  // bitwise_and.Scalar_Tensor
-	OpBitwiseAndTensor                                       Op = 884  // bitwise_and.Tensor
-	OpBitwiseAndInPlaceScalar                                Op = 885  // bitwise_and_.Scalar
-	OpBitwiseAndInPlaceTensor                                Op = 886  // bitwise_and_.Tensor
-	OpBitwiseLeftShiftScalarTensor                           Op = 887  // bitwise_left_shift.Scalar_Tensor
-	OpBitwiseLeftShiftTensor                                 Op = 888  // bitwise_left_shift.Tensor
-	OpBitwiseLeftShiftTensorScalar                           Op = 889  // bitwise_left_shift.Tensor_Scalar
-	OpBitwiseLeftShiftInPlaceTensor                          Op = 890  // bitwise_left_shift_.Tensor
-	OpBitwiseLeftShiftInPlaceTensorScalar                    Op = 891  // bitwise_left_shift_.Tensor_Scalar
-	OpBitwiseNot                                             Op = 892  // bitwise_not
-	OpBitwiseNotInPlace                                      Op = 893  // bitwise_not_
-	OpBitwiseOrScalar                                        Op = 894  // bitwise_or.Scalar
-	OpBitwiseOrScalarTensor                                  Op = 895  // bitwise_or.Scalar_Tensor
-	OpBitwiseOrTensor                                        Op = 896  // bitwise_or.Tensor
-	OpBitwiseOrInPlaceScalar                                 Op = 897  // bitwise_or_.Scalar
-	OpBitwiseOrInPlaceTensor                                 Op = 898  // bitwise_or_.Tensor
-	OpBitwiseRightShiftScalarTensor                          Op = 899  // bitwise_right_shift.Scalar_Tensor
-	OpBitwiseRightShiftTensor                                Op = 900  // bitwise_right_shift.Tensor
-	OpBitwiseRightShiftTensorScalar                          Op = 901  // bitwise_right_shift.Tensor_Scalar
-	OpBitwiseRightShiftInPlaceTensor                         Op = 902  // bitwise_right_shift_.Tensor
-	OpBitwiseRightShiftInPlaceTensorScalar                   Op = 903  // bitwise_right_shift_.Tensor_Scalar
-	OpBitwiseXorScalar                                       Op = 904  // bitwise_xor.Scalar
-	OpBitwiseXorScalarTensor                                 Op = 905  // bitwise_xor.Scalar_Tensor
-	OpBitwiseXorTensor                                       Op = 906  // bitwise_xor.Tensor
-	OpBitwiseXorInPlaceScalar                                Op = 907  // bitwise_xor_.Scalar
-	OpBitwiseXorInPlaceTensor                                Op = 908  // bitwise_xor_.Tensor
-	OpBlackmanWindow                                         Op = 909  // blackman_window
-	OpBlackmanWindowPeriodic                                 Op = 910  // blackman_window.periodic
-	OpBlockDiag                                              Op = 911  // block_diag
-	OpBMM                                                    Op = 912  // bmm
-	OpBMMDType                                               Op = 913  // bmm.dtype
-	OpBroadcastTensors                                       Op = 914  // broadcast_tensors
-	OpBroadcastTo                                            Op = 915  // broadcast_to
-	OpBucketizeScalar                                        Op = 916  // bucketize.Scalar
-	OpBucketizeTensor                                        Op = 917  // bucketize.Tensor
-	OpCanCast                                                Op = 918  // can_cast
-	OpCartesianProd                                          Op = 919  // cartesian_prod
-	OpCat                                                    Op = 920  // cat
-	OpCauchyInPlace                                          Op = 921  // cauchy_
-	OpCColIndices                                            Op = 922  // ccol_indices
-	OpCColIndicesCopy                                        Op = 923  // ccol_indices_copy
-	OpCDist                                                  Op = 924  // cdist
-	OpCeil                                                   Op = 925  // ceil
-	OpCeilInPlace                                            Op = 926  // ceil_
-	OpCELU                                                   Op = 927  // celu
-	OpCELUInPlace                                            Op = 928  // celu_
-	OpChainMatMul                                            Op = 929  // chain_matmul
-	OpCHalf                                                  Op = 930  // chalf
-	OpChannelShuffle                                         Op = 931  // channel_shuffle
-	OpCholesky                                               Op = 932  // cholesky
-	OpCholeskyInverse                                        Op = 933  // cholesky_inverse
-	OpCholeskySolve                                          Op = 934  // cholesky_solve
-	OpChooseQParamsOptimized                                 Op = 935  // choose_qparams_optimized
-	OpChunk                                                  Op = 936  // chunk
-	OpClamp                                                  Op = 937  // clamp
-	OpClampTensor                                            Op = 938  // clamp.Tensor
-	OpClampInPlace                                           Op = 939  // clamp_
-	OpClampInPlaceTensor                                     Op = 940  // clamp_.Tensor
-	OpClampMax                                               Op = 941  // clamp_max
-	OpClampMaxTensor                                         Op = 942  // clamp_max.Tensor
-	OpClampMaxInPlace                                        Op = 943  // clamp_max_
-	OpClampMaxInPlaceTensor                                  Op = 944  // clamp_max_.Tensor
-	OpClampMin                                               Op = 945  // clamp_min
-	OpClampMinTensor                                         Op = 946  // clamp_min.Tensor
-	OpClampMinInPlace                                        Op = 947  // clamp_min_
-	OpClampMinInPlaceTensor                                  Op = 948  // clamp_min_.Tensor
-	OpClip                                                   Op = 949  // clip
-	OpClipTensor                                             Op = 950  // clip.Tensor
-	OpClipInPlace                                            Op = 951  // clip_
-	OpClipInPlaceTensor                                      Op = 952  // clip_.Tensor
-	OpClone                                                  Op = 953  // clone
-	OpCoalesce                                               Op = 954  // coalesce
-	OpCol2Im                                                 Op = 955  // col2im
-	OpColIndices                                             Op = 956  // col_indices
-	OpColIndicesCopy                                         Op = 957  // col_indices_copy
-	OpColumnStack                                            Op = 958  // column_stack
-	OpCombinations                                           Op = 959  // combinations
-	OpComplex                                                Op = 960  // complex
-	OpConcat                                                 Op = 961  // concat
-	OpConcatenate                                            Op = 962  // concatenate
-	OpConj                                                   Op = 963  // conj
-	OpConjPhysical                                           Op = 964  // conj_physical
-	OpConjPhysicalInPlace                                    Op = 965  // conj_physical_
-	OpConstantPadND                                          Op = 966  // constant_pad_nd
-	OpContiguous                                             Op = 967  // contiguous
-	OpConv1d                                                 Op = 968  // conv1d
-	OpConv1dPadding                                          Op = 969  // conv1d.padding
-	OpConv2d                                                 Op = 970  // conv2d
-	OpConv2dPadding                                          Op = 971  // conv2d.padding
-	OpConv3d                                                 Op = 972  // conv3d
-	OpConv3dPadding                                          Op = 973  // conv3d.padding
-	OpConvDepthwise3d                                        Op = 974  // conv_depthwise3d
-	OpConvTBC                                                Op = 975  // conv_tbc
-	OpConvTBCBackward                                        Op = 976  // conv_tbc_backward
-	OpConvTranspose1d                                        Op = 977  // conv_transpose1d
-	OpConvTranspose2dInput                                   Op = 978  // conv_transpose2d.input
-	OpConvTranspose3dInput                                   Op = 979  // conv_transpose3d.input
-	OpConvolution                                            Op = 980  // convolution
-	OpConvolutionBackward                                    Op = 981  // convolution_backward
-	OpConvolutionBackwardOverrideable                        Op = 982  // convolution_backward_overrideable
-	OpConvolutionOverrideable                                Op = 983  // convolution_overrideable
-	OpCopy                                                   Op = 984  // copy
-	OpCopyInPlace                                            Op = 985  // copy_
-	OpCopySparseToSparseInPlace                              Op = 986  // copy_sparse_to_sparse_
-	OpCopysignScalar                                         Op = 987  // copysign.Scalar
-	OpCopysignTensor                                         Op = 988  // copysign.Tensor
-	OpCopysignInPlaceScalar                                  Op = 989  // copysign_.Scalar
-	OpCopysignInPlaceTensor                                  Op = 990  // copysign_.Tensor
-	OpCorrCoef                                               Op = 991  // corrcoef
-	OpCos                                                    Op = 992  // cos
-	OpCosInPlace                                             Op = 993  // cos_
-	OpCosh                                                   Op = 994  // cosh
-	OpCoshInPlace                                            Op = 995  // cosh_
-	OpCosineEmbeddingLoss                                    Op = 996  // cosine_embedding_loss
-	OpCosineSimilarity                                       Op = 997  // cosine_similarity
-	OpCountNonzero                                           Op = 998  // count_nonzero
-	OpCountNonzeroDimIntList                                 Op = 999  // count_nonzero.dim_IntList
-	OpCov                                                    Op = 1000 // cov
-	OpCross                                                  Op = 1001 // cross
-	OpCrossEntropyLoss                                       Op = 1002 // cross_entropy_loss
-	OpCRowIndices                                            Op = 1003 // crow_indices
-	OpCRowIndicesCopy                                        Op = 1004 // crow_indices_copy
-	OpCTCLossIntList                                         Op = 1005 // ctc_loss.IntList
-	OpCTCLossTensor                                          Op = 1006 // ctc_loss.Tensor
-	OpCuDNNAffineGridGenerator                               Op = 1007 // cudnn_affine_grid_generator
-	OpCuDNNAffineGridGeneratorBackward                       Op = 1008 // cudnn_affine_grid_generator_backward
-	OpCuDNNBatchNorm                                         Op = 1009 // cudnn_batch_norm
-	OpCuDNNBatchNormBackward                                 Op = 1010 // cudnn_batch_norm_backward
-	OpCuDNNConvolution                                       Op = 1011 // cudnn_convolution
-	OpCuDNNConvolutionAddReLU                                Op = 1012 // cudnn_convolution_add_relu
-	OpCuDNNConvolutionReLU                                   Op = 1013 // cudnn_convolution_relu
-	OpCuDNNConvolutionTranspose                              Op = 1014 // cudnn_convolution_transpose
-	OpCuDNNGridSampler                                       Op = 1015 // cudnn_grid_sampler
-	OpCuDNNGridSamplerBackward                               Op = 1016 // cudnn_grid_sampler_backward
-	OpCuDNNIsAcceptable                                      Op = 1017 // cudnn_is_acceptable
-	OpCumMax                                                 Op = 1018 // cummax
-	OpCumMaxMinBackward                                      Op = 1019 // cummaxmin_backward
-	OpCumMin                                                 Op = 1020 // cummin
-	OpCumProd                                                Op = 1021 // cumprod
-	OpCumProdInPlace                                         Op = 1022 // cumprod_
-	OpCumProdBackward                                        Op = 1023 // cumprod_backward
-	OpCumSum                                                 Op = 1024 // cumsum
-	OpCumSumInPlace                                          Op = 1025 // cumsum_
-	OpCumulativeTrapezoidDx                                  Op = 1026 // cumulative_trapezoid.dx
-	OpCumulativeTrapezoidX                                   Op = 1027 // cumulative_trapezoid.x
-	OpData                                                   Op = 1028 // data
-	OpDeg2Rad                                                Op = 1029 // deg2rad
-	OpDeg2RadInPlace                                         Op = 1030 // deg2rad_
-	OpDenseDim                                               Op = 1031 // dense_dim
-	OpDequantizeSelf                                         Op = 1032 // dequantize.self
-	OpDequantizeTensors                                      Op = 1033 // dequantize.tensors
-	OpDet                                                    Op = 1034 // det
-	OpDetach                                                 Op = 1035 // detach
-	OpDetachInPlace                                          Op = 1036 // detach_
-	OpDetachCopy                                             Op = 1037 // detach_copy
-	OpDiag                                                   Op = 1038 // diag
-	OpDiagEmbed                                              Op = 1039 // diag_embed
-	OpDiagFlat                                               Op = 1040 // diagflat
-	OpDiagonal                                               Op = 1041 // diagonal
-	OpDiagonalBackward                                       Op = 1042 // diagonal_backward
-	OpDiagonalCopy                                           Op = 1043 // diagonal_copy
-	OpDiagonalScatter                                        Op = 1044 // diagonal_scatter
-	OpDiff                                                   Op = 1045 // diff
-	OpDigamma                                                Op = 1046 // digamma
-	OpDigammaInPlace                                         Op = 1047 // digamma_
-	OpDist                                                   Op = 1048 // dist
-	OpDivScalar                                              Op = 1049 // div.Scalar
-	OpDivScalarMode                                          Op = 1050 // div.Scalar_mode
-	OpDivTensor                                              Op = 1051 // div.Tensor
-	OpDivTensorMode                                          Op = 1052 // div.Tensor_mode
-	OpDivInPlaceScalar                                       Op = 1053 // div_.Scalar
-	OpDivInPlaceScalarMode                                   Op = 1054 // div_.Scalar_mode
-	OpDivInPlaceTensor                                       Op = 1055 // div_.Tensor
-	OpDivInPlaceTensorMode                                   Op = 1056 // div_.Tensor_mode
-	OpDivideScalar                                           Op = 1057 // divide.Scalar
-	OpDivideScalarMode                                       Op = 1058 // divide.Scalar_mode
-	OpDivideTensor                                           Op = 1059 // divide.Tensor
-	OpDivideTensorMode                                       Op = 1060 // divide.Tensor_mode
-	OpDivideInPlaceScalar                                    Op = 1061 // divide_.Scalar
-	OpDivideInPlaceScalarMode                                Op = 1062 // divide_.Scalar_mode
-	OpDivideInPlaceTensor                                    Op = 1063 // divide_.Tensor
-	OpDivideInPlaceTensorMode                                Op = 1064 // divide_.Tensor_mode
-	OpDot                                                    Op = 1065 // dot
-	OpDropout                                                Op = 1066 // dropout
-	OpDropoutInPlace                                         Op = 1067 // dropout_
-	OpDSplitArray                                            Op = 1068 // dsplit.array
-	OpDSplitInt                                              Op = 1069 // dsplit.int
-	OpDStack                                                 Op = 1070 // dstack
-	OpEinsum                                                 Op = 1071 // einsum
-	OpELU                                                    Op = 1072 // elu
-	OpELUInPlace                                             Op = 1073 // elu_
-	OpELUBackward                                            Op = 1074 // elu_backward
-	OpEmbedding                                              Op = 1075 // embedding
-	OpEmbeddingBackward                                      Op = 1076 // embedding_backward
-	OpEmbeddingBag                                           Op = 1077 // embedding_bag
-	OpEmbeddingBagPaddingIdx                                 Op = 1078 // embedding_bag.padding_idx
-	OpEmbeddingDenseBackward                                 Op = 1079 // embedding_dense_backward
-	OpEmbeddingRenormInPlace                                 Op = 1080 // embedding_renorm_
-	OpEmbeddingSparseBackward                                Op = 1081 // embedding_sparse_backward
-	OpEmptyMemoryFormat                                      Op = 1082 // empty.memory_format
-	OpEmptyLike                                              Op = 1083 // empty_like
-	OpEmptyPermuted                                          Op = 1084 // empty_permuted
-	OpEmptyQuantized                                         Op = 1085 // empty_quantized
-	OpEmptyStrided                                           Op = 1086 // empty_strided
-	OpEqScalar                                               Op = 1087 // eq.Scalar
-	OpEqTensor                                               Op = 1088 // eq.Tensor
-	OpEqInPlaceScalar                                        Op = 1089 // eq_.Scalar
-	OpEqInPlaceTensor                                        Op = 1090 // eq_.Tensor
-	OpEqual                                                  Op = 1091 // equal
-	OpErf                                                    Op = 1092 // erf
-	OpErfInPlace                                             Op = 1093 // erf_
-	OpErfc                                                   Op = 1094 // erfc
-	OpErfcInPlace                                            Op = 1095 // erfc_
-	OpErfinv                                                 Op = 1096 // erfinv
-	OpErfinvInPlace                                          Op = 1097 // erfinv_
-	OpExp                                                    Op = 1098 // exp
-	OpExp2                                                   Op = 1099 // exp2
-	OpExp2InPlace                                            Op = 1100 // exp2_
-	OpExpInPlace                                             Op = 1101 // exp_
-	OpExpand                                                 Op = 1102 // expand
-	OpExpandAs                                               Op = 1103 // expand_as
-	OpExpandCopy                                             Op = 1104 // expand_copy
-	OpExpm1                                                  Op = 1105 // expm1
-	OpExpm1InPlace                                           Op = 1106 // expm1_
-	OpExponentialInPlace                                     Op = 1107 // exponential_
-	OpEye                                                    Op = 1108 // eye
-	OpEyeM                                                   Op = 1109 // eye.m
-	OpFakeQuantizePerChannelAffine                           Op = 1110 // fake_quantize_per_channel_affine
-	OpFakeQuantizePerChannelAffineCacheMask                  Op = 1111 // fake_quantize_per_channel_affine_cachemask
-	OpFakeQuantizePerChannelAffineCacheMaskBackward          Op = 1112 // fake_quantize_per_channel_affine_cachemask_backward
-	OpFakeQuantizePerTensorAffine                            Op = 1113 // fake_quantize_per_tensor_affine
-	OpFakeQuantizePerTensorAffineTensorQParams               Op = 1114 // fake_quantize_per_tensor_affine.tensor_qparams
-	OpFakeQuantizePerTensorAffineCacheMask                   Op = 1115 // fake_quantize_per_tensor_affine_cachemask
-	OpFakeQuantizePerTensorAffineCacheMaskBackward           Op = 1116 // fake_quantize_per_tensor_affine_cachemask_backward
-	OpFBGEMMLinearFP16Weight                                 Op = 1117 // fbgemm_linear_fp16_weight
-	OpFBGEMMLinearFP16WeightFP32Activation                   Op = 1118 // fbgemm_linear_fp16_weight_fp32_activation
-	OpFBGEMMLinearInt8Weight                                 Op = 1119 // fbgemm_linear_int8_weight
-	OpFBGEMMLinearInt8WeightFP32Activation                   Op = 1120 // fbgemm_linear_int8_weight_fp32_activation
-	OpFBGEMMLinearQuantizeWeight                             Op = 1121 // fbgemm_linear_quantize_weight
-	OpFBGEMMPackGEMMMatrixFP16                               Op = 1122 // fbgemm_pack_gemm_matrix_fp16
-	OpFBGEMMPackQuantizedMatrix                              Op = 1123 // fbgemm_pack_quantized_matrix
-	OpFBGEMMPackQuantizedMatrixKN                            Op = 1124 // fbgemm_pack_quantized_matrix.KN
-	OpFeatureAlphaDropout                                    Op = 1125 // feature_alpha_dropout
-	OpFeatureAlphaDropoutInPlace                             Op = 1126 // feature_alpha_dropout_
-	OpFeatureDropout                                         Op = 1127 // feature_dropout
-	OpFeatureDropoutInPlace                                  Op = 1128 // feature_dropout_
-	OpFFTFFT                                                 Op = 1129 // fft_fft
-	OpFFTFFT2                                                Op = 1130 // fft_fft2
-	OpFFTFFTFreq                                             Op = 1131 // fft_fftfreq
-	OpFFTFFTN                                                Op = 1132 // fft_fftn
-	OpFFTFFTShift                                            Op = 1133 // fft_fftshift
-	OpFFTHFFT                                                Op = 1134 // fft_hfft
-	OpFFTHFFT2                                               Op = 1135 // fft_hfft2
-	OpFFTHFFTN                                               Op = 1136 // fft_hfftn
-	OpFFTIFFT                                                Op = 1137 // fft_ifft
-	OpFFTIFFT2                                               Op = 1138 // fft_ifft2
-	OpFFTIFFTN                                               Op = 1139 // fft_ifftn
-	OpFFTIFFTShift                                           Op = 1140 // fft_ifftshift
-	OpFFTIHFFT                                               Op = 1141 // fft_ihfft
-	OpFFTIHFFT2                                              Op = 1142 // fft_ihfft2
-	OpFFTIHFFTN                                              Op = 1143 // fft_ihfftn
-	OpFFTIRFFT                                               Op = 1144 // fft_irfft
-	OpFFTIRFFT2                                              Op = 1145 // fft_irfft2
-	OpFFTIRFFTN                                              Op = 1146 // fft_irfftn
-	OpFFTRFFT                                                Op = 1147 // fft_rfft
-	OpFFTRFFT2                                               Op = 1148 // fft_rfft2
-	OpFFTRFFTFreq                                            Op = 1149 // fft_rfftfreq
-	OpFFTRFFTN                                               Op = 1150 // fft_rfftn
-	OpFillScalar                                             Op = 1151 // fill.Scalar
-	OpFillTensor                                             Op = 1152 // fill.Tensor
-	OpFillInPlaceScalar                                      Op = 1153 // fill_.Scalar
-	OpFillInPlaceTensor                                      Op = 1154 // fill_.Tensor
-	OpFillDiagonalInPlace                                    Op = 1155 // fill_diagonal_
-	OpFix                                                    Op = 1156 // fix
-	OpFixInPlace                                             Op = 1157 // fix_
-	OpFlattenUsingInts                                       Op = 1158 // flatten.using_ints
-	OpFlattenDenseTensors                                    Op = 1159 // flatten_dense_tensors
-	OpFlip                                                   Op = 1160 // flip
-	OpFlipLR                                                 Op = 1161 // fliplr
-	OpFlipUD                                                 Op = 1162 // flipud
-	OpFloatPowerScalar                                       Op = 1163 // float_power.Scalar
-	OpFloatPowerTensorScalar                                 Op = 1164 // float_power.Tensor_Scalar
-	OpFloatPowerTensorTensor                                 Op = 1165 // float_power.Tensor_Tensor
-	OpFloatPowerInPlaceScalar                                Op = 1166 // float_power_.Scalar
-	OpFloatPowerInPlaceTensor                                Op = 1167 // float_power_.Tensor
-	OpFloor                                                  Op = 1168 // floor
-	OpFloorInPlace                                           Op = 1169 // floor_
-	OpFloorDivide                                            Op = 1170 // floor_divide
-	OpFloorDivideScalar                                      Op = 1171 // floor_divide.Scalar
-	OpFloorDivideInPlaceScalar                               Op = 1172 // floor_divide_.Scalar
-	OpFloorDivideInPlaceTensor                               Op = 1173 // floor_divide_.Tensor
-	OpFMax                                                   Op = 1174 // fmax
-	OpFMin                                                   Op = 1175 // fmin
-	OpFModScalar                                             Op = 1176 // fmod.Scalar
-	OpFModTensor                                             Op = 1177 // fmod.Tensor
-	OpFModInPlaceScalar                                      Op = 1178 // fmod_.Scalar
-	OpFModInPlaceTensor                                      Op = 1179 // fmod_.Tensor
-	OpFrac                                                   Op = 1180 // frac
-	OpFracInPlace                                            Op = 1181 // frac_
-	OpFractionalMaxPool2d                                    Op = 1182 // fractional_max_pool2d
-	OpFractionalMaxPool2dBackward                            Op = 1183 // fractional_max_pool2d_backward
-	OpFractionalMaxPool3d                                    Op = 1184 // fractional_max_pool3d
-	OpFractionalMaxPool3dBackward                            Op = 1185 // fractional_max_pool3d_backward
-	OpFrexpTensor                                            Op = 1186 // frexp.Tensor
-	OpFrobeniusNormDim                                       Op = 1187 // frobenius_norm.dim
-	OpFromFile                                               Op = 1188 // from_file
-	OpFull                                                   Op = 1189 // full
-	OpFullLike                                               Op = 1190 // full_like
-	OpFusedMovingAvgObsFakeQuant                             Op = 1191 // fused_moving_avg_obs_fake_quant
-	OpGather                                                 Op = 1192 // gather
-	OpGatherBackward                                         Op = 1193 // gather_backward
-	OpGCD                                                    Op = 1194 // gcd
-	OpGCDInPlace                                             Op = 1195 // gcd_
-	OpGeScalar                                               Op = 1196 // ge.Scalar
-	OpGeTensor                                               Op = 1197 // ge.Tensor
-	OpGeInPlaceScalar                                        Op = 1198 // ge_.Scalar
-	OpGeInPlaceTensor                                        Op = 1199 // ge_.Tensor
-	OpGELU                                                   Op = 1200 // gelu
-	OpGELUInPlace                                            Op = 1201 // gelu_
-	OpGELUBackward                                           Op = 1202 // gelu_backward
-	OpGeometricInPlace                                       Op = 1203 // geometric_
-	OpGeqrf                                                  Op = 1204 // geqrf
-	OpGer                                                    Op = 1205 // ger
-	OpGLU                                                    Op = 1206 // glu
-	OpGLUBackward                                            Op = 1207 // glu_backward
-	OpGLUBackwardJVP                                         Op = 1208 // glu_backward_jvp
-	OpGLUJVP                                                 Op = 1209 // glu_jvp
-	OpGradientArray                                          Op = 1210 // gradient.array
-	OpGradientScalararray                                    Op = 1211 // gradient.scalararray
-	OpGradientScalarint                                      Op = 1212 // gradient.scalarint
-	OpGradientScalarrayarray                                 Op = 1213 // gradient.scalarrayarray
-	OpGradientScalarrayint                                   Op = 1214 // gradient.scalarrayint
-	OpGradientTensorarray                                    Op = 1215 // gradient.tensorarray
-	OpGradientTensorarrayint                                 Op = 1216 // gradient.tensorarrayint
-	OpGreaterScalar                                          Op = 1217 // greater.Scalar
-	OpGreaterTensor                                          Op = 1218 // greater.Tensor
-	OpGreaterInPlaceScalar                                   Op = 1219 // greater_.Scalar
-	OpGreaterInPlaceTensor                                   Op = 1220 // greater_.Tensor
-	OpGreaterEqualScalar                                     Op = 1221 // greater_equal.Scalar
-	OpGreaterEqualTensor                                     Op = 1222 // greater_equal.Tensor
-	OpGreaterEqualInPlaceScalar                              Op = 1223 // greater_equal_.Scalar
-	OpGreaterEqualInPlaceTensor                              Op = 1224 // greater_equal_.Tensor
-	OpGridSampler                                            Op = 1225 // grid_sampler
-	OpGridSampler2d                                          Op = 1226 // grid_sampler_2d
-	OpGridSampler2dBackward                                  Op = 1227 // grid_sampler_2d_backward
-	OpGridSampler3d                                          Op = 1228 // grid_sampler_3d
-	OpGridSampler3dBackward                                  Op = 1229 // grid_sampler_3d_backward
-	OpGroupNorm                                              Op = 1230 // group_norm
-	OpGRUData                                                Op = 1231 // gru.data
-	OpGRUInput                                               Op = 1232 // gru.input
-	OpGRUCell                                                Op = 1233 // gru_cell
-	OpGtScalar                                               Op = 1234 // gt.Scalar
-	OpGtTensor                                               Op = 1235 // gt.Tensor
-	OpGtInPlaceScalar                                        Op = 1236 // gt_.Scalar
-	OpGtInPlaceTensor                                        Op = 1237 // gt_.Tensor
-	OpHammingWindow                                          Op = 1238 // hamming_window
-	OpHammingWindowPeriodic                                  Op = 1239 // hamming_window.periodic
-	OpHammingWindowPeriodicAlpha                             Op = 1240 // hamming_window.periodic_alpha
-	OpHammingWindowPeriodicAlphaBeta                         Op = 1241 // hamming_window.periodic_alpha_beta
-	OpHannWindow                                             Op = 1242 // hann_window
-	OpHannWindowPeriodic                                     Op = 1243 // hann_window.periodic
-	OpHardshrink                                             Op = 1244 // hardshrink
-	OpHardshrinkBackward                                     Op = 1245 // hardshrink_backward
-	OpHardsigmoid                                            Op = 1246 // hardsigmoid
-	OpHardsigmoidInPlace                                     Op = 1247 // hardsigmoid_
-	OpHardsigmoidBackward                                    Op = 1248 // hardsigmoid_backward
-	OpHardswish                                              Op = 1249 // hardswish
-	OpHardswishInPlace                                       Op = 1250 // hardswish_
-	OpHardswishBackward                                      Op = 1251 // hardswish_backward
-	OpHardtanh                                               Op = 1252 // hardtanh
-	OpHardtanhInPlace                                        Op = 1253 // hardtanh_
-	OpHardtanhBackward                                       Op = 1254 // hardtanh_backward
-	OpHashTensor                                             Op = 1255 // hash_tensor
-	OpHeaviside                                              Op = 1256 // heaviside
-	OpHeavisideInPlace                                       Op = 1257 // heaviside_
-	OpHingeEmbeddingLoss                                     Op = 1258 // hinge_embedding_loss
-	OpHistc                                                  Op = 1259 // histc
-	OpHistogramBinCt                                         Op = 1260 // histogram.bin_ct
-	OpHistogramBinsTensor                                    Op = 1261 // histogram.bins_tensor
-	OpHistogramDD                                            Op = 1262 // histogramdd
-	OpHistogramDDTensorListBins                              Op = 1263 // histogramdd.TensorList_bins
-	OpHistogramDDIntBins                                     Op = 1264 // histogramdd.int_bins
-	OpHSplitArray                                            Op = 1265 // hsplit.array
-	OpHSplitInt                                              Op = 1266 // hsplit.int
-	OpHSPMM                                                  Op = 1267 // hspmm
-	OpHStack                                                 Op = 1268 // hstack
-	OpHuberLoss                                              Op = 1269 // huber_loss
-	OpHuberLossBackward                                      Op = 1270 // huber_loss_backward
-	OpHypot                                                  Op = 1271 // hypot
-	OpHypotInPlace                                           Op = 1272 // hypot_
-	OpI0                                                     Op = 1273 // i0
-	OpI0InPlace                                              Op = 1274 // i0_
-	OpIGamma                                                 Op = 1275 // igamma
-	OpIGammaInPlace                                          Op = 1276 // igamma_
-	OpIGammaC                                                Op = 1277 // igammac
-	OpIGammaCInPlace                                         Op = 1278 // igammac_
-	OpIm2Col                                                 Op = 1279 // im2col
-	OpImag                                                   Op = 1280 // imag
-	OpIndexTensor                                            Op = 1281 // index.Tensor
-	OpIndexAdd                                               Op = 1282 // index_add
-	OpIndexAddInPlace                                        Op = 1283 // index_add_
-	OpIndexCopy                                              Op = 1284 // index_copy
-	OpIndexCopyInPlace                                       Op = 1285 // index_copy_
-	OpIndexFillIntScalar                                     Op = 1286 // index_fill.int_Scalar
-	OpIndexFillIntTensor                                     Op = 1287 // index_fill.int_Tensor
-	OpIndexFillInPlaceIntScalar                              Op = 1288 // index_fill_.int_Scalar
-	OpIndexFillInPlaceIntTensor                              Op = 1289 // index_fill_.int_Tensor
-	OpIndexPut                                               Op = 1290 // index_put
-	OpIndexPutInPlace                                        Op = 1291 // index_put_
-	OpIndexReduce                                            Op = 1292 // index_reduce
-	OpIndexReduceInPlace                                     Op = 1293 // index_reduce_
-	OpIndexSelect                                            Op = 1294 // index_select
-	OpIndexSelectBackward                                    Op = 1295 // index_select_backward
-	OpIndices                                                Op = 1296 // indices
-	OpIndicesCopy                                            Op = 1297 // indices_copy
-	OpInfinitelyDifferentiableGELUBackward                   Op = 1298 // infinitely_differentiable_gelu_backward
-	OpInner                                                  Op = 1299 // inner
-	OpInstanceNorm                                           Op = 1300 // instance_norm
-	OpIntRepr                                                Op = 1301 // int_repr
-	OpInverse                                                Op = 1302 // inverse
-	OpIsCoalesced                                            Op = 1303 // is_coalesced
-	OpIsComplex                                              Op = 1304 // is_complex
-	OpIsConj                                                 Op = 1305 // is_conj
-	OpIsDistributed                                          Op = 1306 // is_distributed
-	OpIsFloatingPoint                                        Op = 1307 // is_floating_point
-	OpAtenIsInference                                        Op = 1308 // is_inference
-	OpIsLeaf                                                 Op = 1309 // is_leaf
-	OpIsNeg                                                  Op = 1310 // is_neg
-	OpIsNonzero                                              Op = 1311 // is_nonzero
-	OpIsPinned                                               Op = 1312 // is_pinned
-	OpIsSameSize                                             Op = 1313 // is_same_size
-	OpIsSetTo                                                Op = 1314 // is_set_to
-	OpIsSigned                                               Op = 1315 // is_signed
-	OpIsVulkanAvailable                                      Op = 1316 // is_vulkan_available
-	OpIsClose                                                Op = 1317 // isclose
-	OpIsFinite                                               Op = 1318 // isfinite
-	OpIsInScalarTensor                                       Op = 1319 // isin.Scalar_Tensor
-	OpIsInTensorScalar                                       Op = 1320 // isin.Tensor_Scalar
-	OpIsInTensorTensor                                       Op = 1321 // isin.Tensor_Tensor
-	OpIsInf                                                  Op = 1322 // isinf
-	OpIsNaN                                                  Op = 1323 // isnan
-	OpIsNegInf                                               Op = 1324 // isneginf
-	OpIsPosInf                                               Op = 1325 // isposinf
-	OpIsReal                                                 Op = 1326 // isreal
-	OpISTFT                                                  Op = 1327 // istft
-	OpAtenItem                                               Op = 1328 // item
-	OpKaiserWindow                                           Op = 1329 // kaiser_window
-	OpKaiserWindowBeta                                       Op = 1330 // kaiser_window.beta
-	OpKaiserWindowPeriodic                                   Op = 1331 // kaiser_window.periodic
-	OpKLDiv                                                  Op = 1332 // kl_div
-	OpKron                                                   Op = 1333 // kron
-	OpKthValue                                               Op = 1334 // kthvalue
-	OpL1Loss                                                 Op = 1335 // l1_loss
-	OpLayerNorm                                              Op = 1336 // layer_norm
-	OpLCM                                                    Op = 1337 // lcm
-	OpLCMInPlace                                             Op = 1338 // lcm_
-	OpLdexpTensor                                            Op = 1339 // ldexp.Tensor
-	OpLdexpInPlace                                           Op = 1340 // ldexp_
-	OpLeScalar                                               Op = 1341 // le.Scalar
-	OpLeTensor                                               Op = 1342 // le.Tensor
-	OpLeInPlaceScalar                                        Op = 1343 // le_.Scalar
-	OpLeInPlaceTensor                                        Op = 1344 // le_.Tensor
-	OpLeakyReLU                                              Op = 1345 // leaky_relu
-	OpLeakyReLUInPlace                                       Op = 1346 // leaky_relu_
-	OpLeakyReLUBackward                                      Op = 1347 // leaky_relu_backward
-	OpLerpScalar                                             Op = 1348 // lerp.Scalar
-	OpLerpTensor                                             Op = 1349 // lerp.Tensor
-	OpLerpInPlaceScalar                                      Op = 1350 // lerp_.Scalar
-	OpLerpInPlaceTensor                                      Op = 1351 // lerp_.Tensor
-	OpLessScalar                                             Op = 1352 // less.Scalar
-	OpLessTensor                                             Op = 1353 // less.Tensor
-	OpLessInPlaceScalar                                      Op = 1354 // less_.Scalar
-	OpLessInPlaceTensor                                      Op = 1355 // less_.Tensor
-	OpLessEqualScalar                                        Op = 1356 // less_equal.Scalar
-	OpLessEqualTensor                                        Op = 1357 // less_equal.Tensor
-	OpLessEqualInPlaceScalar                                 Op = 1358 // less_equal_.Scalar
-	OpLessEqualInPlaceTensor                                 Op = 1359 // less_equal_.Tensor
-	OpLgamma                                                 Op = 1360 // lgamma
-	OpLgammaInPlace                                          Op = 1361 // lgamma_
-	OpLift                                                   Op = 1362 // lift
-	OpLiftFresh                                              Op = 1363 // lift_fresh
-	OpLiftFreshCopy                                          Op = 1364 // lift_fresh_copy
-	OpLinalgPowsum                                           Op = 1365 // linalg__powsum
-	OpLinalgCholesky                                         Op = 1366 // linalg_cholesky
-	OpLinalgCholeskyEx                                       Op = 1367 // linalg_cholesky_ex
-	OpLinalgCond                                             Op = 1368 // linalg_cond
-	OpLinalgCondPStr                                         Op = 1369 // linalg_cond.p_str
-	OpLinalgCross                                            Op = 1370 // linalg_cross
-	OpLinalgDet                                              Op = 1371 // linalg_det
-	OpLinalgDiagonal                                         Op = 1372 // linalg_diagonal
-	OpLinalgEig                                              Op = 1373 // linalg_eig
-	OpLinalgEigh                                             Op = 1374 // linalg_eigh
-	OpLinalgEigvals                                          Op = 1375 // linalg_eigvals
-	OpLinalgEigvalsh                                         Op = 1376 // linalg_eigvalsh
-	OpLinalgHouseholderProduct                               Op = 1377 // linalg_householder_product
-	OpLinalgInv                                              Op = 1378 // linalg_inv
-	OpLinalgInvEx                                            Op = 1379 // linalg_inv_ex
-	OpLinalgLDLFactor                                        Op = 1380 // linalg_ldl_factor
-	OpLinalgLDLFactorEx                                      Op = 1381 // linalg_ldl_factor_ex
-	OpLinalgLDLSolve                                         Op = 1382 // linalg_ldl_solve
-	OpLinalgLstsq                                            Op = 1383 // linalg_lstsq
-	OpLinalgLU                                               Op = 1384 // linalg_lu
-	OpLinalgLUFactor                                         Op = 1385 // linalg_lu_factor
-	OpLinalgLUFactorEx                                       Op = 1386 // linalg_lu_factor_ex
-	OpLinalgLUSolve                                          Op = 1387 // linalg_lu_solve
-	OpLinalgMatMul                                           Op = 1388 // linalg_matmul
-	OpLinalgMatrixExp                                        Op = 1389 // linalg_matrix_exp
-	OpLinalgMatrixNorm                                       Op = 1390 // linalg_matrix_norm
-	OpLinalgMatrixNormStrOrd                                 Op = 1391 // linalg_matrix_norm.str_ord
-	OpLinalgMatrixPower                                      Op = 1392 // linalg_matrix_power
-	OpLinalgMatrixRank                                       Op = 1393 // linalg_matrix_rank
-	OpLinalgMatrixRankATolRTolFloat                          Op = 1394 // linalg_matrix_rank.atol_rtol_float
-	OpLinalgMatrixRankATolRTolTensor                         Op = 1395 // linalg_matrix_rank.atol_rtol_tensor
-	OpLinalgMatrixRankTolTensor                              Op = 1396 // linalg_matrix_rank.tol_tensor
-	OpLinalgMultiDot                                         Op = 1397 // linalg_multi_dot
-	OpLinalgNorm                                             Op = 1398 // linalg_norm
-	OpLinalgNormOrdStr                                       Op = 1399 // linalg_norm.ord_str
-	OpLinalgPinv                                             Op = 1400 // linalg_pinv
-	OpLinalgPinvATolRTolFloat                                Op = 1401 // linalg_pinv.atol_rtol_float
-	OpLinalgPinvATolRTolTensor                               Op = 1402 // linalg_pinv.atol_rtol_tensor
-	OpLinalgPinvRCondTensor                                  Op = 1403 // linalg_pinv.rcond_tensor
-	OpLinalgQR                                               Op = 1404 // linalg_qr
-	OpLinalgSLogDet                                          Op = 1405 // linalg_slogdet
-	OpLinalgSolve                                            Op = 1406 // linalg_solve
-	OpLinalgSolveEx                                          Op = 1407 // linalg_solve_ex
-	OpLinalgSolveTriangular                                  Op = 1408 // linalg_solve_triangular
-	OpLinalgSVD                                              Op = 1409 // linalg_svd
-	OpLinalgSVDVals                                          Op = 1410 // linalg_svdvals
-	OpLinalgTensorInv                                        Op = 1411 // linalg_tensorinv
-	OpLinalgTensorSolve                                      Op = 1412 // linalg_tensorsolve
-	OpLinalgVander                                           Op = 1413 // linalg_vander
-	OpLinalgVecDot                                           Op = 1414 // linalg_vecdot
-	OpLinalgVectorNorm                                       Op = 1415 // linalg_vector_norm
-	OpLinear                                                 Op = 1416 // linear
-	OpLinearBackward                                         Op = 1417 // linear_backward
-	OpLinspace                                               Op = 1418 // linspace
-	OpLinspaceScalarTensor                                   Op = 1419 // linspace.Scalar_Tensor
-	OpLinspaceTensorScalar                                   Op = 1420 // linspace.Tensor_Scalar
-	OpLinspaceTensorTensor                                   Op = 1421 // linspace.Tensor_Tensor
-	OpLog                                                    Op = 1422 // log
-	OpLog10                                                  Op = 1423 // log10
-	OpLog10InPlace                                           Op = 1424 // log10_
-	OpLog1p                                                  Op = 1425 // log1p
-	OpLog1pInPlace                                           Op = 1426 // log1p_
-	OpLog2                                                   Op = 1427 // log2
-	OpLog2InPlace                                            Op = 1428 // log2_
-	OpLogInPlace                                             Op = 1429 // log_
-	OpLogNormalInPlace                                       Op = 1430 // log_normal_
-	OpLogSigmoid                                             Op = 1431 // log_sigmoid
-	OpLogSigmoidBackward                                     Op = 1432 // log_sigmoid_backward
-	OpLogSigmoidForward                                      Op = 1433 // log_sigmoid_forward
-	OpLogSoftmaxInt                                          Op = 1434 // log_softmax.int
-	OpLogAddExp                                              Op = 1435 // logaddexp
-	OpLogAddExp2                                             Op = 1436 // logaddexp2
-	OpLogCumSumExp                                           Op = 1437 // logcumsumexp
-	OpLogDet                                                 Op = 1438 // logdet
-	OpLogicalAnd                                             Op = 1439 // logical_and
-	OpLogicalAndInPlace                                      Op = 1440 // logical_and_
-	OpLogicalNot                                             Op = 1441 // logical_not
-	OpLogicalNotInPlace                                      Op = 1442 // logical_not_
-	OpLogicalOr                                              Op = 1443 // logical_or
-	OpLogicalOrInPlace                                       Op = 1444 // logical_or_
-	OpLogicalXor                                             Op = 1445 // logical_xor
-	OpLogicalXorInPlace                                      Op = 1446 // logical_xor_
-	OpLogit                                                  Op = 1447 // logit
-	OpLogitInPlace                                           Op = 1448 // logit_
-	OpLogitBackward                                          Op = 1449 // logit_backward
-	OpLogspace                                               Op = 1450 // logspace
-	OpLogspaceScalarTensor                                   Op = 1451 // logspace.Scalar_Tensor
-	OpLogspaceTensorScalar                                   Op = 1452 // logspace.Tensor_Scalar
-	OpLogspaceTensorTensor                                   Op = 1453 // logspace.Tensor_Tensor
-	OpLogSumExp                                              Op = 1454 // logsumexp
-	OpLSTMData                                               Op = 1455 // lstm.data
-	OpLSTMInput                                              Op = 1456 // lstm.input
-	OpLSTMCell                                               Op = 1457 // lstm_cell
-	OpLtScalar                                               Op = 1458 // lt.Scalar
-	OpLtTensor                                               Op = 1459 // lt.Tensor
-	OpLtInPlaceScalar                                        Op = 1460 // lt_.Scalar
-	OpLtInPlaceTensor                                        Op = 1461 // lt_.Tensor
-	OpLUSolve                                                Op = 1462 // lu_solve
-	OpLUUnpack                                               Op = 1463 // lu_unpack
-	OpMH                                                     Op = 1464 // mH
-	OpMT                                                     Op = 1465 // mT
-	OpMarginRankingLoss                                      Op = 1466 // margin_ranking_loss
-	OpMaskedFillScalar                                       Op = 1467 // masked_fill.Scalar
-	OpMaskedFillTensor                                       Op = 1468 // masked_fill.Tensor
-	OpMaskedFillInPlaceScalar                                Op = 1469 // masked_fill_.Scalar
-	OpMaskedFillInPlaceTensor                                Op = 1470 // masked_fill_.Tensor
-	OpMaskedScatter                                          Op = 1471 // masked_scatter
-	OpMaskedScatterInPlace                                   Op = 1472 // masked_scatter_
-	OpMaskedScatterBackward                                  Op = 1473 // masked_scatter_backward
-	OpMaskedSelect                                           Op = 1474 // masked_select
-	OpMaskedSelectBackward                                   Op = 1475 // masked_select_backward
-	OpMatMul                                                 Op = 1476 // matmul
-	OpMatMulBackward                                         Op = 1477 // matmul_backward
-	OpMatrixH                                                Op = 1478 // matrix_H
-	OpMatrixExp                                              Op = 1479 // matrix_exp
-	OpMatrixExpBackward                                      Op = 1480 // matrix_exp_backward
-	OpMatrixPower                                            Op = 1481 // matrix_power
-	OpMax                                                    Op = 1482 // max
-	OpMaxDim                                                 Op = 1483 // max.dim
-	OpMaxOther                                               Op = 1484 // max.other
-	OpMaxPool1d                                              Op = 1485 // max_pool1d
-	OpMaxPool1dWithIndices                                   Op = 1486 // max_pool1d_with_indices
-	OpMaxPool2d                                              Op = 1487 // max_pool2d
-	OpMaxPool2dBackward                                      Op = 1488 // max_pool2d_backward
-	OpMaxPool2dWithIndices                                   Op = 1489 // max_pool2d_with_indices
-	OpMaxPool2dWithIndicesBackward                           Op = 1490 // max_pool2d_with_indices_backward
-	OpMaxPool3d                                              Op = 1491 // max_pool3d
-	OpMaxPool3dWithIndices                                   Op = 1492 // max_pool3d_with_indices
-	OpMaxPool3dWithIndicesBackward                           Op = 1493 // max_pool3d_with_indices_backward
-	OpMaxUnpool2d                                            Op = 1494 // max_unpool2d
-	OpMaxUnpool3d                                            Op = 1495 // max_unpool3d
-	OpMaximum                                                Op = 1496 // maximum
-	OpMean                                                   Op = 1497 // mean
-	OpMeanDim                                                Op = 1498 // mean.dim
-	OpMedian                                                 Op = 1499 // median
-	OpMedianDim                                              Op = 1500 // median.dim
-	OpMeshgrid                                               Op = 1501 // meshgrid
-	OpMeshgridIndexing                                       Op = 1502 // meshgrid.indexing
-	OpMin                                                    Op = 1503 // min
-	OpMinDim                                                 Op = 1504 // min.dim
-	OpMinOther                                               Op = 1505 // min.other
-	OpMinimum                                                Op = 1506 // minimum
-	OpMIOpenBatchNorm                                        Op = 1507 // miopen_batch_norm
-	OpMIOpenBatchNormBackward                                Op = 1508 // miopen_batch_norm_backward
-	OpMIOpenConvolution                                      Op = 1509 // miopen_convolution
-	OpMIOpenConvolutionAddReLU                               Op = 1510 // miopen_convolution_add_relu
-	OpMIOpenConvolutionReLU                                  Op = 1511 // miopen_convolution_relu
-	OpMIOpenConvolutionTranspose                             Op = 1512 // miopen_convolution_transpose
-	OpMIOpenCTCLoss                                          Op = 1513 // miopen_ctc_loss
-	OpMIOpenCTCLossTensor                                    Op = 1514 // miopen_ctc_loss.Tensor
-	OpMIOpenDepthwiseConvolution                             Op = 1515 // miopen_depthwise_convolution
-	OpMIOpenRNN                                              Op = 1516 // miopen_rnn
-	OpMIOpenRNNBackward                                      Op = 1517 // miopen_rnn_backward
-	OpMish                                                   Op = 1518 // mish
-	OpMishInPlace                                            Op = 1519 // mish_
-	OpMishBackward                                           Op = 1520 // mish_backward
-	OpMKLDNNAdaptiveAvgPool2d                                Op = 1521 // mkldnn_adaptive_avg_pool2d
-	OpMKLDNNAdaptiveAvgPool2dBackward                        Op = 1522 // mkldnn_adaptive_avg_pool2d_backward
-	OpMKLDNNConvolution                                      Op = 1523 // mkldnn_convolution
-	OpMKLDNNLinear                                           Op = 1524 // mkldnn_linear
-	OpMKLDNNLinearBackward                                   Op = 1525 // mkldnn_linear_backward
-	OpMKLDNNLinearBackwardInput                              Op = 1526 // mkldnn_linear_backward_input
-	OpMKLDNNLinearBackwardWeights                            Op = 1527 // mkldnn_linear_backward_weights
-	OpMKLDNNMaxPool2d                                        Op = 1528 // mkldnn_max_pool2d
-	OpMKLDNNMaxPool2dBackward                                Op = 1529 // mkldnn_max_pool2d_backward
-	OpMKLDNNMaxPool3d                                        Op = 1530 // mkldnn_max_pool3d
-	OpMKLDNNMaxPool3dBackward                                Op = 1531 // mkldnn_max_pool3d_backward
-	OpMKLDNNReorderConv2dWeight                              Op = 1532 // mkldnn_reorder_conv2d_weight
-	OpMKLDNNReorderConv3dWeight                              Op = 1533 // mkldnn_reorder_conv3d_weight
-	OpMKLDNNRNNLayer                                         Op = 1534 // mkldnn_rnn_layer
-	OpMKLDNNRNNLayerBackward                                 Op = 1535 // mkldnn_rnn_layer_backward
-	OpMM                                                     Op = 1536 // mm
-	OpMMDType                                                Op = 1537 // mm.dtype
-	OpMode                                                   Op = 1538 // mode
-	OpMoveAxisInt                                            Op = 1539 // moveaxis.int
-	OpMoveAxisIntlist                                        Op = 1540 // moveaxis.intlist
-	OpMoveDimInt                                             Op = 1541 // movedim.int
-	OpMoveDimIntlist                                         Op = 1542 // movedim.intlist
-	OpMPSConvolutionBackward                                 Op = 1543 // mps_convolution_backward
-	OpMPSConvolutionTransposeBackward                        Op = 1544 // mps_convolution_transpose_backward
-	OpMSELoss                                                Op = 1545 // mse_loss
-	OpMSELossBackward                                        Op = 1546 // mse_loss_backward
-	OpMSort                                                  Op = 1547 // msort
-	OpMulScalar                                              Op = 1548 // mul.Scalar
-	OpMulTensor                                              Op = 1549 // mul.Tensor
-	OpMulInPlaceScalar                                       Op = 1550 // mul_.Scalar
-	OpMulInPlaceTensor                                       Op = 1551 // mul_.Tensor
-	OpMultiMarginLoss                                        Op = 1552 // multi_margin_loss
-	OpMultiMarginLossBackward                                Op = 1553 // multi_margin_loss_backward
-	OpMultilabelMarginLoss                                   Op = 1554 // multilabel_margin_loss
-	OpMultilabelMarginLossBackward                           Op = 1555 // multilabel_margin_loss_backward
-	OpMultilabelMarginLossForward                            Op = 1556 // multilabel_margin_loss_forward
-	OpMultinomial                                            Op = 1557 // multinomial
-	OpMultiplyScalar                                         Op = 1558 // multiply.Scalar
-	OpMultiplyTensor                                         Op = 1559 // multiply.Tensor
-	OpMultiplyInPlaceScalar                                  Op = 1560 // multiply_.Scalar
-	OpMultiplyInPlaceTensor                                  Op = 1561 // multiply_.Tensor
-	OpMV                                                     Op = 1562 // mv
-	OpMvLgamma                                               Op = 1563 // mvlgamma
-	OpMvLgammaInPlace                                        Op = 1564 // mvlgamma_
-	OpNaNToNum                                               Op = 1565 // nan_to_num
-	OpNaNToNumInPlace                                        Op = 1566 // nan_to_num_
-	OpNaNMean                                                Op = 1567 // nanmean
-	OpNaNMedian                                              Op = 1568 // nanmedian
-	OpNaNMedianDim                                           Op = 1569 // nanmedian.dim
-	OpNaNQuantile                                            Op = 1570 // nanquantile
-	OpNaNQuantileScalar                                      Op = 1571 // nanquantile.scalar
-	OpNaNSum                                                 Op = 1572 // nansum
-	OpNarrow                                                 Op = 1573 // narrow
-	OpNarrowTensor                                           Op = 1574 // narrow.Tensor
-	OpNarrowCopy                                             Op = 1575 // narrow_copy
-	OpNativeBatchNorm                                        Op = 1576 // native_batch_norm
-	OpNativeBatchNormBackward                                Op = 1577 // native_batch_norm_backward
-	OpNativeChannelShuffle                                   Op = 1578 // native_channel_shuffle
-	OpNativeDropout                                          Op = 1579 // native_dropout
-	OpNativeDropoutBackward                                  Op = 1580 // native_dropout_backward
-	OpNativeGroupNorm                                        Op = 1581 // native_group_norm
-	OpNativeGroupNormBackward                                Op = 1582 // native_group_norm_backward
-	OpNativeLayerNorm                                        Op = 1583 // native_layer_norm
-	OpNativeLayerNormBackward                                Op = 1584 // native_layer_norm_backward
-	OpNativeNorm                                             Op = 1585 // native_norm
-	OpNativeNormScalarOptDimDType                            Op = 1586 // native_norm.ScalarOpt_dim_dtype
-	OpNeScalar                                               Op = 1587 // ne.Scalar
-	OpNeTensor                                               Op = 1588 // ne.Tensor
-	OpNeInPlaceScalar                                        Op = 1589 // ne_.Scalar
-	OpNeInPlaceTensor                                        Op = 1590 // ne_.Tensor
-	OpNeg                                                    Op = 1591 // neg
-	OpNegInPlace                                             Op = 1592 // neg_
-	OpNegative                                               Op = 1593 // negative
-	OpNegativeInPlace                                        Op = 1594 // negative_
-	OpNestedToPaddedTensor                                   Op = 1595 // nested_to_padded_tensor
-	OpNewEmpty                                               Op = 1596 // new_empty
-	OpNewEmptyStrided                                        Op = 1597 // new_empty_strided
-	OpNewFull                                                Op = 1598 // new_full
-	OpNewOnes                                                Op = 1599 // new_ones
-	OpNewZeros                                               Op = 1600 // new_zeros
-	OpNextafter                                              Op = 1601 // nextafter
-	OpNextafterInPlace                                       Op = 1602 // nextafter_
-	OpNLLLoss                                                Op = 1603 // nll_loss
-	OpNLLLoss2d                                              Op = 1604 // nll_loss2d
-	OpNLLLoss2dBackward                                      Op = 1605 // nll_loss2d_backward
-	OpNLLLoss2dForward                                       Op = 1606 // nll_loss2d_forward
-	OpNLLLossBackward                                        Op = 1607 // nll_loss_backward
-	OpNLLLossForward                                         Op = 1608 // nll_loss_forward
-	OpNLLLossND                                              Op = 1609 // nll_loss_nd
-	OpNonzero                                                Op = 1610 // nonzero
-	OpNonzeroNumpy                                           Op = 1611 // nonzero_numpy
-	OpNonzeroStatic                                          Op = 1612 // nonzero_static
-	OpNormScalar                                             Op = 1613 // norm.Scalar
-	OpNormScalarOptDim                                       Op = 1614 // norm.ScalarOpt_dim
-	OpNormScalarOptDimDType                                  Op = 1615 // norm.ScalarOpt_dim_dtype
-	OpNormScalarOptDType                                     Op = 1616 // norm.ScalarOpt_dtype
-	OpNormExceptDim                                          Op = 1617 // norm_except_dim
-	OpNormalTensorTensor                                     Op = 1618 // normal.Tensor_Tensor
-	OpNormalTensorFloat                                      Op = 1619 // normal.Tensor_float
-	OpNormalFloatTensor                                      Op = 1620 // normal.float_Tensor
-	OpNormalFloatFloat                                       Op = 1621 // normal.float_float
-	OpNormalInPlace                                          Op = 1622 // normal_
-	OpNormalFunctional                                       Op = 1623 // normal_functional
-	OpNotEqualScalar                                         Op = 1624 // not_equal.Scalar
-	OpNotEqualTensor                                         Op = 1625 // not_equal.Tensor
-	OpNotEqualInPlaceScalar                                  Op = 1626 // not_equal_.Scalar
-	OpNotEqualInPlaceTensor                                  Op = 1627 // not_equal_.Tensor
-	OpNuclearNorm                                            Op = 1628 // nuclear_norm
-	OpNuclearNormDim                                         Op = 1629 // nuclear_norm.dim
-	OpNumpyT                                                 Op = 1630 // numpy_T
-	OpOneHot                                                 Op = 1631 // one_hot
-	OpOnes                                                   Op = 1632 // ones
-	OpOnesLike                                               Op = 1633 // ones_like
-	OpOrgqr                                                  Op = 1634 // orgqr
-	OpOrmqr                                                  Op = 1635 // ormqr
-	OpOuter                                                  Op = 1636 // outer
-	OpOutputNr                                               Op = 1637 // output_nr
-	OpPad                                                    Op = 1638 // pad
-	OpPadSequence                                            Op = 1639 // pad_sequence
-	OpPairwiseDistance                                       Op = 1640 // pairwise_distance
-	OpPDist                                                  Op = 1641 // pdist
-	OpPermute                                                Op = 1642 // permute
-	OpPermuteCopy                                            Op = 1643 // permute_copy
-	OpPinMemory                                              Op = 1644 // pin_memory
-	OpPinverse                                               Op = 1645 // pinverse
-	OpPixelShuffle                                           Op = 1646 // pixel_shuffle
-	OpPixelUnshuffle                                         Op = 1647 // pixel_unshuffle
-	OpPoisson                                                Op = 1648 // poisson
-	OpPoissonNLLLoss                                         Op = 1649 // poisson_nll_loss
-	OpPolar                                                  Op = 1650 // polar
-	OpPolygamma                                              Op = 1651 // polygamma
-	OpPolygammaInPlace                                       Op = 1652 // polygamma_
-	OpPositive                                               Op = 1653 // positive
-	OpPowScalar                                              Op = 1654 // pow.Scalar
-	OpPowTensorScalar                                        Op = 1655 // pow.Tensor_Scalar
-	OpPowTensorTensor                                        Op = 1656 // pow.Tensor_Tensor
-	OpPowInPlaceScalar                                       Op = 1657 // pow_.Scalar
-	OpPowInPlaceTensor                                       Op = 1658 // pow_.Tensor
-	OpPReLU                                                  Op = 1659 // prelu
-	OpProd                                                   Op = 1660 // prod
-	OpProdDimInt                                             Op = 1661 // prod.dim_int
-	OpPromoteTypes                                           Op = 1662 // promote_types
-	OpPut                                                    Op = 1663 // put
-	OpPutInPlace                                             Op = 1664 // put_
-	OpQPerChannelAxis                                        Op = 1665 // q_per_channel_axis
-	OpQPerChannelScales                                      Op = 1666 // q_per_channel_scales
-	OpQPerChannelZeroPoints                                  Op = 1667 // q_per_channel_zero_points
-	OpQScale                                                 Op = 1668 // q_scale
-	OpQZeroPoint                                             Op = 1669 // q_zero_point
-	OpQR                                                     Op = 1670 // qr
-	OpQuantile                                               Op = 1671 // quantile
-	OpQuantileScalar                                         Op = 1672 // quantile.scalar
-	OpQuantizePerChannel                                     Op = 1673 // quantize_per_channel
-	OpQuantizePerTensor                                      Op = 1674 // quantize_per_tensor
-	OpQuantizePerTensorTensorQParams                         Op = 1675 // quantize_per_tensor.tensor_qparams
-	OpQuantizePerTensorTensors                               Op = 1676 // quantize_per_tensor.tensors
-	OpQuantizePerTensorDynamic                               Op = 1677 // quantize_per_tensor_dynamic
-	OpQuantizedBatchNorm                                     Op = 1678 // quantized_batch_norm
-	OpQuantizedGRUCell                                       Op = 1679 // quantized_gru_cell
-	OpQuantizedLSTMCell                                      Op = 1680 // quantized_lstm_cell
-	OpQuantizedMaxPool1d                                     Op = 1681 // quantized_max_pool1d
-	OpQuantizedMaxPool2d                                     Op = 1682 // quantized_max_pool2d
-	OpQuantizedMaxPool3d                                     Op = 1683 // quantized_max_pool3d
-	OpQuantizedRNNReLUCell                                   Op = 1684 // quantized_rnn_relu_cell
-	OpQuantizedRNNTanhCell                                   Op = 1685 // quantized_rnn_tanh_cell
-	OpRad2Deg                                                Op = 1686 // rad2deg
-	OpRad2DegInPlace                                         Op = 1687 // rad2deg_
-	OpRand                                                   Op = 1688 // rand
-	OpRandGenerator                                          Op = 1689 // rand.generator
-	OpRandLike                                               Op = 1690 // rand_like
-	OpRandLikeGenerator                                      Op = 1691 // rand_like.generator
-	OpRandInt                                                Op = 1692 // randint
-	OpRandIntGenerator                                       Op = 1693 // randint.generator
-	OpRandIntLow                                             Op = 1694 // randint.low
-	OpRandIntLowGenerator                                    Op = 1695 // randint.low_generator
-	OpRandIntLike                                            Op = 1696 // randint_like
-	OpRandIntLikeTensor                                      Op = 1697 // randint_like.Tensor
-	OpRandIntLikeTensorGenerator                             Op = 1698 // randint_like.Tensor_generator
-	OpRandIntLikeGenerator                                   Op = 1699 // randint_like.generator
-	OpRandIntLikeLowDType                                    Op = 1700 // randint_like.low_dtype
-	OpRandIntLikeLowGeneratorDType                           Op = 1701 // randint_like.low_generator_dtype
-	OpRandN                                                  Op = 1702 // randn
-	OpRandNGenerator                                         Op = 1703 // randn.generator
-	OpRandNLike                                              Op = 1704 // randn_like
-	OpRandNLikeGenerator                                     Op = 1705 // randn_like.generator
-	OpRandomInPlace                                          Op = 1706 // random_
-	OpRandomInPlaceFrom                                      Op = 1707 // random_.from
-	OpRandomInPlaceTo                                        Op = 1708 // random_.to
-	OpRandPerm                                               Op = 1709 // randperm
-	OpRandPermGenerator                                      Op = 1710 // randperm.generator
-	OpRange                                                  Op = 1711 // range
-	OpRangeStep                                              Op = 1712 // range.step
-	OpRavel                                                  Op = 1713 // ravel
-	OpReal                                                   Op = 1714 // real
-	OpReciprocal                                             Op = 1715 // reciprocal
-	OpReciprocalInPlace                                      Op = 1716 // reciprocal_
-	OpReflectionPad1d                                        Op = 1717 // reflection_pad1d
-	OpReflectionPad1dBackward                                Op = 1718 // reflection_pad1d_backward
-	OpReflectionPad2d                                        Op = 1719 // reflection_pad2d
-	OpReflectionPad2dBackward                                Op = 1720 // reflection_pad2d_backward
-	OpReflectionPad3d                                        Op = 1721 // reflection_pad3d
-	OpReflectionPad3dBackward                                Op = 1722 // reflection_pad3d_backward
-	OpReLU                                                   Op = 1723 // relu
-	OpReLU6                                                  Op = 1724 // relu6
-	OpReLU6InPlace                                           Op = 1725 // relu6_
-	OpReLUInPlace                                            Op = 1726 // relu_
-	OpRemainderScalar                                        Op = 1727 // remainder.Scalar
-	OpRemainderScalarTensor                                  Op = 1728 // remainder.Scalar_Tensor
-	OpRemainderTensor                                        Op = 1729 // remainder.Tensor
-	OpRemainderInPlaceScalar                                 Op = 1730 // remainder_.Scalar
-	OpRemainderInPlaceTensor                                 Op = 1731 // remainder_.Tensor
-	OpRenorm                                                 Op = 1732 // renorm
-	OpRenormInPlace                                          Op = 1733 // renorm_
-	OpRepeat                                                 Op = 1734 // repeat
-	OpRepeatInterleaveTensor                                 Op = 1735 // repeat_interleave.Tensor
-	OpRepeatInterleaveSelfTensor                             Op = 1736 // repeat_interleave.self_Tensor
-	OpRepeatInterleaveSelfInt                                Op = 1737 // repeat_interleave.self_int
-	OpReplicationPad1d                                       Op = 1738 // replication_pad1d
-	OpReplicationPad1dBackward                               Op = 1739 // replication_pad1d_backward
-	OpReplicationPad2d                                       Op = 1740 // replication_pad2d
-	OpReplicationPad2dBackward                               Op = 1741 // replication_pad2d_backward
-	OpReplicationPad3d                                       Op = 1742 // replication_pad3d
-	OpReplicationPad3dBackward                               Op = 1743 // replication_pad3d_backward
-	OpRequiresGradInPlace                                    Op = 1744 // requires_grad_
-	OpReshape                                                Op = 1745 // reshape
-	OpReshapeAs                                              Op = 1746 // reshape_as
-	OpResizeInPlace                                          Op = 1747 // resize_
-	OpResizeAsInPlace                                        Op = 1748 // resize_as_
-	OpResizeAsSparseInPlace                                  Op = 1749 // resize_as_sparse_
-	OpResolveConj                                            Op = 1750 // resolve_conj
-	OpResolveNeg                                             Op = 1751 // resolve_neg
-	OpResultTypeScalar                                       Op = 1752 // result_type.Scalar
-	OpResultTypeScalarScalar                                 Op = 1753 // result_type.Scalar_Scalar
-	OpResultTypeScalarTensor                                 Op = 1754 // result_type.Scalar_Tensor
-	OpResultTypeTensor                                       Op = 1755 // result_type.Tensor
-	OpAtenRetainGrad                                         Op = 1756 // retain_grad
-	OpRetainsGrad                                            Op = 1757 // retains_grad
-	OpRMSNorm                                                Op = 1758 // rms_norm
-	OpRNNReLUData                                            Op = 1759 // rnn_relu.data
-	OpRNNReLUInput                                           Op = 1760 // rnn_relu.input
-	OpRNNReLUCell                                            Op = 1761 // rnn_relu_cell
-	OpRNNTanhData                                            Op = 1762 // rnn_tanh.data
-	OpRNNTanhInput                                           Op = 1763 // rnn_tanh.input
-	OpRNNTanhCell                                            Op = 1764 // rnn_tanh_cell
-	OpRoll                                                   Op = 1765 // roll
-	OpRot90                                                  Op = 1766 // rot90
-	OpRound                                                  Op = 1767 // round
-	OpRoundDecimals                                          Op = 1768 // round.decimals
-	OpRoundInPlace                                           Op = 1769 // round_
-	OpRoundInPlaceDecimals                                   Op = 1770 // round_.decimals
-	OpRowIndices                                             Op = 1771 // row_indices
-	OpRowIndicesCopy                                         Op = 1772 // row_indices_copy
-	OpRowStack                                               Op = 1773 // row_stack
-	OpRReLU                                                  Op = 1774 // rrelu
-	OpRReLUInPlace                                           Op = 1775 // rrelu_
-	OpRReLUWithNoise                                         Op = 1776 // rrelu_with_noise
-	OpRReLUWithNoiseInPlace                                  Op = 1777 // rrelu_with_noise_
-	OpRReLUWithNoiseBackward                                 Op = 1778 // rrelu_with_noise_backward
-	OpRsqrt                                                  Op = 1779 // rsqrt
-	OpRsqrtInPlace                                           Op = 1780 // rsqrt_
-	OpRSubScalar                                             Op = 1781 // rsub.Scalar
-	OpRSubTensor                                             Op = 1782 // rsub.Tensor
-	OpScalarTensor                                           Op = 1783 // scalar_tensor
-	OpScaledDotProductAttention                              Op = 1784 // scaled_dot_product_attention
-	OpScatterReduce                                          Op = 1785 // scatter.reduce
-	OpScatterSrc                                             Op = 1786 // scatter.src
-	OpScatterValue                                           Op = 1787 // scatter.value
-	OpScatterValueReduce                                     Op = 1788 // scatter.value_reduce
-	OpScatterInPlaceReduce                                   Op = 1789 // scatter_.reduce
-	OpScatterInPlaceSrc                                      Op = 1790 // scatter_.src
-	OpScatterInPlaceValue                                    Op = 1791 // scatter_.value
-	OpScatterInPlaceValueReduce                              Op = 1792 // scatter_.value_reduce
-	OpScatterAdd                                             Op = 1793 // scatter_add
-	OpScatterAddInPlace                                      Op = 1794 // scatter_add_
-	OpScatterReduceTwo                                       Op = 1795 // scatter_reduce.two
-	OpScatterReduceInPlaceTwo                                Op = 1796 // scatter_reduce_.two
-	OpSearchSortedScalar                                     Op = 1797 // searchsorted.Scalar
-	OpSearchSortedTensor                                     Op = 1798 // searchsorted.Tensor
-	OpSegmentReduce                                          Op = 1799 // segment_reduce
-	OpSelectInt                                              Op = 1800 // select.int
-	OpSelectBackward                                         Op = 1801 // select_backward
-	OpSelectCopyInt                                          Op = 1802 // select_copy.int
-	OpSelectScatter                                          Op = 1803 // select_scatter
-	OpSELU                                                   Op = 1804 // selu
-	OpSELUInPlace                                            Op = 1805 // selu_
-	OpSetInPlace                                             Op = 1806 // set_
-	OpSetInPlaceSourceTensor                                 Op = 1807 // set_.source_Tensor
-	OpSetInPlaceSourceTensorStorageOffset                    Op = 1808 // set_.source_Tensor_storage_offset
-	OpSetData                                                Op = 1809 // set_data
-	OpSgn                                                    Op = 1810 // sgn
-	OpSgnInPlace                                             Op = 1811 // sgn_
-	OpSigmoid                                                Op = 1812 // sigmoid
-	OpSigmoidInPlace                                         Op = 1813 // sigmoid_
-	OpSigmoidBackward                                        Op = 1814 // sigmoid_backward
-	OpSign                                                   Op = 1815 // sign
-	OpSignInPlace                                            Op = 1816 // sign_
-	OpSignbit                                                Op = 1817 // signbit
-	OpSiLU                                                   Op = 1818 // silu
-	OpSiLUInPlace                                            Op = 1819 // silu_
-	OpSiLUBackward                                           Op = 1820 // silu_backward
-	OpSin                                                    Op = 1821 // sin
-	OpSinInPlace                                             Op = 1822 // sin_
-	OpSinc                                                   Op = 1823 // sinc
-	OpSincInPlace                                            Op = 1824 // sinc_
-	OpSinh                                                   Op = 1825 // sinh
-	OpSinhInPlace                                            Op = 1826 // sinh_
-	OpSizeInt                                                Op = 1827 // size.int
-	OpSliceTensor                                            Op = 1828 // slice.Tensor
-	OpSliceBackward                                          Op = 1829 // slice_backward
-	OpSliceCopyTensor                                        Op = 1830 // slice_copy.Tensor
-	OpSliceInverse                                           Op = 1831 // slice_inverse
-	OpSliceScatter                                           Op = 1832 // slice_scatter
-	OpSLogDet                                                Op = 1833 // slogdet
-	OpSlowConv3d                                             Op = 1834 // slow_conv3d
-	OpSlowConv3dForward                                      Op = 1835 // slow_conv3d_forward
-	OpSlowConvDilated2d                                      Op = 1836 // slow_conv_dilated2d
-	OpSlowConvDilated3d                                      Op = 1837 // slow_conv_dilated3d
-	OpSlowConvTranspose2d                                    Op = 1838 // slow_conv_transpose2d
-	OpSlowConvTranspose3d                                    Op = 1839 // slow_conv_transpose3d
-	OpSMM                                                    Op = 1840 // smm
-	OpSmoothL1Loss                                           Op = 1841 // smooth_l1_loss
-	OpSmoothL1LossBackward                                   Op = 1842 // smooth_l1_loss_backward
-	OpSoftMarginLoss                                         Op = 1843 // soft_margin_loss
-	OpSoftMarginLossBackward                                 Op = 1844 // soft_margin_loss_backward
-	OpSoftmaxInt                                             Op = 1845 // softmax.int
-	OpSoftplus                                               Op = 1846 // softplus
-	OpSoftplusBackward                                       Op = 1847 // softplus_backward
-	OpSoftshrink                                             Op = 1848 // softshrink
-	OpSoftshrinkBackward                                     Op = 1849 // softshrink_backward
-	OpSort                                                   Op = 1850 // sort
-	OpSortStable                                             Op = 1851 // sort.stable
-	OpSparseBSCTensorCColRowValue                            Op = 1852 // sparse_bsc_tensor.ccol_row_value
-	OpSparseBSCTensorCColRowValueSize                        Op = 1853 // sparse_bsc_tensor.ccol_row_value_size
-	OpSparseBSRTensorCRowColValue                            Op = 1854 // sparse_bsr_tensor.crow_col_value
-	OpSparseBSRTensorCRowColValueSize                        Op = 1855 // sparse_bsr_tensor.crow_col_value_size
-	OpSparseCompressedTensorCompPlainValue                   Op = 1856 // sparse_compressed_tensor.comp_plain_value
-	OpSparseCompressedTensorCompPlainValueSize               Op = 1857 // sparse_compressed_tensor.comp_plain_value_size
-	OpSparseCOOTensorIndices                                 Op = 1858 // sparse_coo_tensor.indices
-	OpSparseCOOTensorIndicesSize                             Op = 1859 // sparse_coo_tensor.indices_size
-	OpSparseCOOTensorSize                                    Op = 1860 // sparse_coo_tensor.size
-	OpSparseCSCTensorCColRowValue                            Op = 1861 // sparse_csc_tensor.ccol_row_value
-	OpSparseCSCTensorCColRowValueSize                        Op = 1862 // sparse_csc_tensor.ccol_row_value_size
-	OpSparseCSRTensorCRowColValue                            Op = 1863 // sparse_csr_tensor.crow_col_value
-	OpSparseCSRTensorCRowColValueSize                        Op = 1864 // sparse_csr_tensor.crow_col_value_size
-	OpSparseDim                                              Op = 1865 // sparse_dim
-	OpSparseMask                                             Op = 1866 // sparse_mask
-	OpSparseResizeInPlace                                    Op = 1867 // sparse_resize_
-	OpSparseResizeAndClearInPlace                            Op = 1868 // sparse_resize_and_clear_
-	OpSparseSampledAddMM                                     Op = 1869 // sparse_sampled_addmm
-	OpSpecialAiryAi                                          Op = 1870 // special_airy_ai
-	OpSpecialBesselJ0                                        Op = 1871 // special_bessel_j0
-	OpSpecialBesselJ1                                        Op = 1872 // special_bessel_j1
-	OpSpecialBesselY0                                        Op = 1873 // special_bessel_y0
-	OpSpecialBesselY1                                        Op = 1874 // special_bessel_y1
-	OpSpecialChebyshevPolynomialT                            Op = 1875 // special_chebyshev_polynomial_t
-	OpSpecialChebyshevPolynomialTNScalar                     Op = 1876 // special_chebyshev_polynomial_t.n_scalar
-	OpSpecialChebyshevPolynomialTXScalar                     Op = 1877 // special_chebyshev_polynomial_t.x_scalar
-	OpSpecialChebyshevPolynomialU                            Op = 1878 // special_chebyshev_polynomial_u
-	OpSpecialChebyshevPolynomialUNScalar                     Op = 1879 // special_chebyshev_polynomial_u.n_scalar
-	OpSpecialChebyshevPolynomialUXScalar                     Op = 1880 // special_chebyshev_polynomial_u.x_scalar
-	OpSpecialChebyshevPolynomialV                            Op = 1881 // special_chebyshev_polynomial_v
-	OpSpecialChebyshevPolynomialVNScalar                     Op = 1882 // special_chebyshev_polynomial_v.n_scalar
-	OpSpecialChebyshevPolynomialVXScalar                     Op = 1883 // special_chebyshev_polynomial_v.x_scalar
-	OpSpecialChebyshevPolynomialW                            Op = 1884 // special_chebyshev_polynomial_w
-	OpSpecialChebyshevPolynomialWNScalar                     Op = 1885 // special_chebyshev_polynomial_w.n_scalar
-	OpSpecialChebyshevPolynomialWXScalar                     Op = 1886 // special_chebyshev_polynomial_w.x_scalar
-	OpSpecialDigamma                                         Op = 1887 // special_digamma
-	OpSpecialEntr                                            Op = 1888 // special_entr
-	OpSpecialErf                                             Op = 1889 // special_erf
-	OpSpecialErfc                                            Op = 1890 // special_erfc
-	OpSpecialErfcx                                           Op = 1891 // special_erfcx
-	OpSpecialErfinv                                          Op = 1892 // special_erfinv
-	OpSpecialExp2                                            Op = 1893 // special_exp2
-	OpSpecialExpit                                           Op = 1894 // special_expit
-	OpSpecialExpm1                                           Op = 1895 // special_expm1
-	OpSpecialGammaInc                                        Op = 1896 // special_gammainc
-	OpSpecialGammaIncC                                       Op = 1897 // special_gammaincc
-	OpSpecialGammaLn                                         Op = 1898 // special_gammaln
-	OpSpecialHermitePolynomialH                              Op = 1899 // special_hermite_polynomial_h
-	OpSpecialHermitePolynomialHNScalar                       Op = 1900 // special_hermite_polynomial_h.n_scalar
-	OpSpecialHermitePolynomialHXScalar                       Op = 1901 // special_hermite_polynomial_h.x_scalar
-	OpSpecialHermitePolynomialHe                             Op = 1902 // special_hermite_polynomial_he
-	OpSpecialHermitePolynomialHeNScalar                      Op = 1903 // special_hermite_polynomial_he.n_scalar
-	OpSpecialHermitePolynomialHeXScalar                      Op = 1904 // special_hermite_polynomial_he.x_scalar
-	OpSpecialI0                                              Op = 1905 // special_i0
-	OpSpecialI0e                                             Op = 1906 // special_i0e
-	OpSpecialI1                                              Op = 1907 // special_i1
-	OpSpecialI1e                                             Op = 1908 // special_i1e
-	OpSpecialLaguerrePolynomialL                             Op = 1909 // special_laguerre_polynomial_l
-	OpSpecialLaguerrePolynomialLNScalar                      Op = 1910 // special_laguerre_polynomial_l.n_scalar
-	OpSpecialLaguerrePolynomialLXScalar                      Op = 1911 // special_laguerre_polynomial_l.x_scalar
-	OpSpecialLegendrePolynomialP                             Op = 1912 // special_legendre_polynomial_p
-	OpSpecialLegendrePolynomialPNScalar                      Op = 1913 // special_legendre_polynomial_p.n_scalar
-	OpSpecialLegendrePolynomialPXScalar                      Op = 1914 // special_legendre_polynomial_p.x_scalar
-	OpSpecialLog1p                                           Op = 1915 // special_log1p
-	OpSpecialLogNdtr                                         Op = 1916 // special_log_ndtr
-	OpSpecialLogSoftmax                                      Op = 1917 // special_log_softmax
-	OpSpecialLogit                                           Op = 1918 // special_logit
-	OpSpecialLogSumExp                                       Op = 1919 // special_logsumexp
-	OpSpecialModifiedBesselI0                                Op = 1920 // special_modified_bessel_i0
-	OpSpecialModifiedBesselI1                                Op = 1921 // special_modified_bessel_i1
-	OpSpecialModifiedBesselK0                                Op = 1922 // special_modified_bessel_k0
-	OpSpecialModifiedBesselK1                                Op = 1923 // special_modified_bessel_k1
-	OpSpecialMultiGammaLn                                    Op = 1924 // special_multigammaln
-	OpSpecialNdtr                                            Op = 1925 // special_ndtr
-	OpSpecialNdtri                                           Op = 1926 // special_ndtri
-	OpSpecialPolygamma                                       Op = 1927 // special_polygamma
-	OpSpecialPsi                                             Op = 1928 // special_psi
-	OpSpecialRound                                           Op = 1929 // special_round
-	OpSpecialScaledModifiedBesselK0                          Op = 1930 // special_scaled_modified_bessel_k0
-	OpSpecialScaledModifiedBesselK1                          Op = 1931 // special_scaled_modified_bessel_k1
-	OpSpecialShiftedChebyshevPolynomialT                     Op = 1932 // special_shifted_chebyshev_polynomial_t
-	OpSpecialShiftedChebyshevPolynomialTNScalar              Op = 1933 // special_shifted_chebyshev_polynomial_t.n_scalar
-	OpSpecialShiftedChebyshevPolynomialTXScalar              Op = 1934 // special_shifted_chebyshev_polynomial_t.x_scalar
-	OpSpecialShiftedChebyshevPolynomialU                     Op = 1935 // special_shifted_chebyshev_polynomial_u
-	OpSpecialShiftedChebyshevPolynomialUNScalar              Op = 1936 // special_shifted_chebyshev_polynomial_u.n_scalar
-	OpSpecialShiftedChebyshevPolynomialUXScalar              Op = 1937 // special_shifted_chebyshev_polynomial_u.x_scalar
-	OpSpecialShiftedChebyshevPolynomialV                     Op = 1938 // special_shifted_chebyshev_polynomial_v
-	OpSpecialShiftedChebyshevPolynomialVNScalar              Op = 1939 // special_shifted_chebyshev_polynomial_v.n_scalar
-	OpSpecialShiftedChebyshevPolynomialVXScalar              Op = 1940 // special_shifted_chebyshev_polynomial_v.x_scalar
-	OpSpecialShiftedChebyshevPolynomialW                     Op = 1941 // special_shifted_chebyshev_polynomial_w
-	OpSpecialShiftedChebyshevPolynomialWNScalar              Op = 1942 // special_shifted_chebyshev_polynomial_w.n_scalar
-	OpSpecialShiftedChebyshevPolynomialWXScalar              Op = 1943 // special_shifted_chebyshev_polynomial_w.x_scalar
-	OpSpecialSinc                                            Op = 1944 // special_sinc
-	OpSpecialSoftmax                                         Op = 1945 // special_softmax
-	OpSpecialSphericalBesselJ0                               Op = 1946 // special_spherical_bessel_j0
-	OpSpecialXLog1PY                                         Op = 1947 // special_xlog1py
-	OpSpecialXLog1PYOtherScalar                              Op = 1948 // special_xlog1py.other_scalar
-	OpSpecialXLog1PYSelfScalar                               Op = 1949 // special_xlog1py.self_scalar
-	OpSpecialXLogY                                           Op = 1950 // special_xlogy
-	OpSpecialXLogYOtherScalar                                Op = 1951 // special_xlogy.other_scalar
-	OpSpecialXLogYSelfScalar                                 Op = 1952 // special_xlogy.self_scalar
-	OpSpecialZeta                                            Op = 1953 // special_zeta
-	OpSpecialZetaOtherScalar                                 Op = 1954 // special_zeta.other_scalar
-	OpSpecialZetaSelfScalar                                  Op = 1955 // special_zeta.self_scalar
-	OpSplitTensor                                            Op = 1956 // split.Tensor
-	OpSplitSizes                                             Op = 1957 // split.sizes
-	OpSplitCopyTensor                                        Op = 1958 // split_copy.Tensor
-	OpSplitWithSizes                                         Op = 1959 // split_with_sizes
-	OpSplitWithSizesCopy                                     Op = 1960 // split_with_sizes_copy
-	OpSqrt                                                   Op = 1961 // sqrt
-	OpSqrtInPlace                                            Op = 1962 // sqrt_
-	OpSquare                                                 Op = 1963 // square
-	OpSquareInPlace                                          Op = 1964 // square_
-	OpSqueeze                                                Op = 1965 // squeeze
-	OpSqueezeDim                                             Op = 1966 // squeeze.dim
-	OpSqueezeDims                                            Op = 1967 // squeeze.dims
-	OpSqueezeInPlace                                         Op = 1968 // squeeze_
-	OpSqueezeInPlaceDim                                      Op = 1969 // squeeze_.dim
-	OpSqueezeInPlaceDims                                     Op = 1970 // squeeze_.dims
-	OpSqueezeCopy                                            Op = 1971 // squeeze_copy
-	OpSqueezeCopyDim                                         Op = 1972 // squeeze_copy.dim
-	OpSqueezeCopyDims                                        Op = 1973 // squeeze_copy.dims
-	OpSSPAddMM                                               Op = 1974 // sspaddmm
-	OpStack                                                  Op = 1975 // stack
-	OpStd                                                    Op = 1976 // std
-	OpStdCorrection                                          Op = 1977 // std.correction
-	OpStdDim                                                 Op = 1978 // std.dim
-	OpStdMean                                                Op = 1979 // std_mean
-	OpStdMeanCorrection                                      Op = 1980 // std_mean.correction
-	OpStdMeanDim                                             Op = 1981 // std_mean.dim
-	OpSTFT                                                   Op = 1982 // stft
-	OpSTFTCenter                                             Op = 1983 // stft.center
-	OpStrideInt                                              Op = 1984 // stride.int
-	OpSubScalar                                              Op = 1985 // sub.Scalar
-	OpSubTensor                                              Op = 1986 // sub.Tensor
-	OpSubInPlaceScalar                                       Op = 1987 // sub_.Scalar
-	OpSubInPlaceTensor                                       Op = 1988 // sub_.Tensor
-	OpSubtractScalar                                         Op = 1989 // subtract.Scalar
-	OpSubtractTensor                                         Op = 1990 // subtract.Tensor
-	OpSubtractInPlaceScalar                                  Op = 1991 // subtract_.Scalar
-	OpSubtractInPlaceTensor                                  Op = 1992 // subtract_.Tensor
-	OpSum                                                    Op = 1993 // sum
-	OpSumDimIntList                                          Op = 1994 // sum.dim_IntList
-	OpSumToSize                                              Op = 1995 // sum_to_size
-	OpSVD                                                    Op = 1996 // svd
-	OpSwapAxes                                               Op = 1997 // swapaxes
-	OpSwapAxesInPlace                                        Op = 1998 // swapaxes_
-	OpSwapDims                                               Op = 1999 // swapdims
-	OpSwapDimsInPlace                                        Op = 2000 // swapdims_
-	OpT                                                      Op = 2001 // t
-	OpTInPlace                                               Op = 2002 // t_
-	OpTCopy                                                  Op = 2003 // t_copy
-	OpTake                                                   Op = 2004 // take
-	OpTakeAlongDim                                           Op = 2005 // take_along_dim
-	OpTan                                                    Op = 2006 // tan
-	OpTanInPlace                                             Op = 2007 // tan_
-	OpTanh                                                   Op = 2008 // tanh
-	OpTanhInPlace                                            Op = 2009 // tanh_
-	OpTanhBackward                                           Op = 2010 // tanh_backward
-	OpTensorSplitIndices                                     Op = 2011 // tensor_split.indices
-	OpTensorSplitSections                                    Op = 2012 // tensor_split.sections
-	OpTensorSplitTensorIndicesOrSections                     Op = 2013 // tensor_split.tensor_indices_or_sections
-	OpTensorDot                                              Op = 2014 // tensordot
-	OpTHNNConv2d                                             Op = 2015 // thnn_conv2d
-	OpThreshold                                              Op = 2016 // threshold
-	OpThresholdInPlace                                       Op = 2017 // threshold_
-	OpThresholdBackward                                      Op = 2018 // threshold_backward
-	OpTile                                                   Op = 2019 // tile
-	OpToDevice                                               Op = 2020 // to.device
-	OpToDType                                                Op = 2021 // to.dtype
-	OpToDTypeLayout                                          Op = 2022 // to.dtype_layout
-	OpToOther                                                Op = 2023 // to.other
-	OpToDense                                                Op = 2024 // to_dense
-	OpToDenseBackward                                        Op = 2025 // to_dense_backward
-	OpToMKLDNN                                               Op = 2026 // to_mkldnn
-	OpToMKLDNNBackward                                       Op = 2027 // to_mkldnn_backward
-	OpToPaddedTensor                                         Op = 2028 // to_padded_tensor
-	OpToSparse                                               Op = 2029 // to_sparse
-	OpToSparseSparseDim                                      Op = 2030 // to_sparse.sparse_dim
-	OpToSparseBSC                                            Op = 2031 // to_sparse_bsc
-	OpToSparseBSR                                            Op = 2032 // to_sparse_bsr
-	OpToSparseCSC                                            Op = 2033 // to_sparse_csc
-	OpToSparseCSR                                            Op = 2034 // to_sparse_csr
-	OpTopK                                                   Op = 2035 // topk
-	OpTrace                                                  Op = 2036 // trace
-	OpTraceBackward                                          Op = 2037 // trace_backward
-	OpTransposeInt                                           Op = 2038 // transpose.int
-	OpTransposeInPlace                                       Op = 2039 // transpose_
-	OpTransposeCopyInt                                       Op = 2040 // transpose_copy.int
-	OpTrapezoidDx                                            Op = 2041 // trapezoid.dx
-	OpTrapezoidX                                             Op = 2042 // trapezoid.x
-	OpTrapzDx                                                Op = 2043 // trapz.dx
-	OpTrapzX                                                 Op = 2044 // trapz.x
-	OpTriangularSolve                                        Op = 2045 // triangular_solve
-	OpTril                                                   Op = 2046 // tril
-	OpTrilInPlace                                            Op = 2047 // tril_
-	OpTrilIndices                                            Op = 2048 // tril_indices
-	OpTripletMarginLoss                                      Op = 2049 // triplet_margin_loss
-	OpTriu                                                   Op = 2050 // triu
-	OpTriuInPlace                                            Op = 2051 // triu_
-	OpTriuIndices                                            Op = 2052 // triu_indices
-	OpTrueDivideScalar                                       Op = 2053 // true_divide.Scalar
-	OpTrueDivideTensor                                       Op = 2054 // true_divide.Tensor
-	OpTrueDivideInPlaceScalar                                Op = 2055 // true_divide_.Scalar
-	OpTrueDivideInPlaceTensor                                Op = 2056 // true_divide_.Tensor
-	OpTrunc                                                  Op = 2057 // trunc
-	OpTruncInPlace                                           Op = 2058 // trunc_
-	OpTypeAs                                                 Op = 2059 // type_as
-	OpUnbindInt                                              Op = 2060 // unbind.int
-	OpUnbindCopyInt                                          Op = 2061 // unbind_copy.int
-	OpUnflattenInt                                           Op = 2062 // unflatten.int
-	OpUnflattenDenseTensors                                  Op = 2063 // unflatten_dense_tensors
-	OpUnfold                                                 Op = 2064 // unfold
-	OpUnfoldBackward                                         Op = 2065 // unfold_backward
-	OpUnfoldCopy                                             Op = 2066 // unfold_copy
-	OpUniformInPlace                                         Op = 2067 // uniform_
-	OpUniqueConsecutive                                      Op = 2068 // unique_consecutive
-	OpUniqueDim                                              Op = 2069 // unique_dim
-	OpUniqueDimConsecutive                                   Op = 2070 // unique_dim_consecutive
-	OpUnsafeChunk                                            Op = 2071 // unsafe_chunk
-	OpUnsafeSplitTensor                                      Op = 2072 // unsafe_split.Tensor
-	OpUnsafeSplitWithSizes                                   Op = 2073 // unsafe_split_with_sizes
-	OpUnsqueeze                                              Op = 2074 // unsqueeze
-	OpUnsqueezeInPlace                                       Op = 2075 // unsqueeze_
-	OpUnsqueezeCopy                                          Op = 2076 // unsqueeze_copy
-	OpUpsampleBicubic2d                                      Op = 2077 // upsample_bicubic2d
-	OpUpsampleBicubic2dVec                                   Op = 2078 // upsample_bicubic2d.vec
-	OpUpsampleBicubic2dBackward                              Op = 2079 // upsample_bicubic2d_backward
-	OpUpsampleBilinear2d                                     Op = 2080 // upsample_bilinear2d
-	OpUpsampleBilinear2dVec                                  Op = 2081 // upsample_bilinear2d.vec
-	OpUpsampleBilinear2dBackward                             Op = 2082 // upsample_bilinear2d_backward
-	OpUpsampleLinear1d                                       Op = 2083 // upsample_linear1d
-	OpUpsampleLinear1dVec                                    Op = 2084 // upsample_linear1d.vec
-	OpUpsampleLinear1dBackward                               Op = 2085 // upsample_linear1d_backward
-	OpUpsampleNearest1d                                      Op = 2086 // upsample_nearest1d
-	OpUpsampleNearest1dVec                                   Op = 2087 // upsample_nearest1d.vec
-	OpUpsampleNearest1dBackward                              Op = 2088 // upsample_nearest1d_backward
-	OpUpsampleNearest2d                                      Op = 2089 // upsample_nearest2d
-	OpUpsampleNearest2dVec                                   Op = 2090 // upsample_nearest2d.vec
-	OpUpsampleNearest2dBackward                              Op = 2091 // upsample_nearest2d_backward
-	OpUpsampleNearest3d                                      Op = 2092 // upsample_nearest3d
-	OpUpsampleNearest3dVec                                   Op = 2093 // upsample_nearest3d.vec
-	OpUpsampleNearest3dBackward                              Op = 2094 // upsample_nearest3d_backward
-	OpUpsampleTrilinear3d                                    Op = 2095 // upsample_trilinear3d
-	OpUpsampleTrilinear3dVec                                 Op = 2096 // upsample_trilinear3d.vec
-	OpUpsampleTrilinear3dBackward                            Op = 2097 // upsample_trilinear3d_backward
-	OpValueSelectingReductionBackward                        Op = 2098 // value_selecting_reduction_backward
-	OpValues                                                 Op = 2099 // values
-	OpValuesCopy                                             Op = 2100 // values_copy
-	OpVander                                                 Op = 2101 // vander
-	OpVar                                                    Op = 2102 // var
-	OpVarCorrection                                          Op = 2103 // var.correction
-	OpVarDim                                                 Op = 2104 // var.dim
-	OpVarMean                                                Op = 2105 // var_mean
-	OpVarMeanCorrection                                      Op = 2106 // var_mean.correction
-	OpVarMeanDim                                             Op = 2107 // var_mean.dim
-	OpVDot                                                   Op = 2108 // vdot
-	OpView                                                   Op = 2109 // view
-	OpViewDType                                              Op = 2110 // view.dtype
-	OpViewAs                                                 Op = 2111 // view_as
-	OpViewAsComplex                                          Op = 2112 // view_as_complex
-	OpViewAsComplexCopy                                      Op = 2113 // view_as_complex_copy
-	OpViewAsReal                                             Op = 2114 // view_as_real
-	OpViewAsRealCopy                                         Op = 2115 // view_as_real_copy
-	OpViewCopy                                               Op = 2116 // view_copy
-	OpViewCopyDType                                          Op = 2117 // view_copy.dtype
-	OpVSplitArray                                            Op = 2118 // vsplit.array
-	OpVSplitInt                                              Op = 2119 // vsplit.int
-	OpVStack                                                 Op = 2120 // vstack
-	OpWhere                                                  Op = 2121 // where
-	OpWhereScalar                                            Op = 2122 // where.Scalar
-	OpWhereScalarOther                                       Op = 2123 // where.ScalarOther
-	OpWhereScalarSelf                                        Op = 2124 // where.ScalarSelf
-	OpWhereSelf                                              Op = 2125 // where.self
-	OpXLogYScalarOther                                       Op = 2126 // xlogy.Scalar_Other
-	OpXLogYScalarSelf                                        Op = 2127 // xlogy.Scalar_Self
-	OpXLogYTensor                                            Op = 2128 // xlogy.Tensor
-	OpXLogYInPlaceScalarOther                                Op = 2129 // xlogy_.Scalar_Other
-	OpXLogYInPlaceTensor                                     Op = 2130 // xlogy_.Tensor
-	OpZeroInPlace                                            Op = 2131 // zero_
-	OpZeros                                                  Op = 2132 // zeros
-	OpZerosLike                                              Op = 2133 // zeros_like
+	OpLayouts                                                Op = 43   // layouts
+	OpDim                                                    Op = 44   // dim
+	OpIsContiguous                                           Op = 45   // is_contiguous
+	OpVersion                                                Op = 46   // version
+	OpStorage                                                Op = 47   // storage
+	OpMemory                                                 Op = 48   // memory
+	OpElements                                               Op = 49   // elements
+	OpFromBytes                                              Op = 50   // from_bytes
+	OpToBytes                                                Op = 51   // to_bytes
+	OpOverwrite                                              Op = 52   // overwrite
+	OpReadFile                                               Op = 53   // read_file
+	OpItem                                                   Op = 54   // item
+	OpIndex                                                  Op = 55   // index
+	OpSetIndex                                               Op = 56   // set_index
+	OpTo                                                     Op = 57   // to
+	OpWarnings                                               Op = 58   // warnings
+	OpSetThreads                                             Op = 59   // set_threads
+	OpLane                                                   Op = 60   // lane
+	OpGetThreads                                             Op = 61   // get_threads
+	OpSetInteropThreads                                      Op = 62   // set_interop_threads
+	OpGetInteropThreads                                      Op = 63   // get_interop_threads
+	OpManualSeed                                             Op = 64   // manual_seed
+	OpNewGenerator                                           Op = 65   // new_generator
+	OpDefaultGenerator                                       Op = 66   // default_generator
+	OpSeedGenerator                                          Op = 67   // seed_generator
+	OpGeneratorSeed                                          Op = 68   // generator_seed
+	OpGeneratorState                                         Op = 69   // generator_state
+	OpSetGeneratorState                                      Op = 70   // set_generator_state
+	OpGeneratorDevice                                        Op = 71   // generator_device
+	OpTorchVersion                                           Op = 72   // torch_version
+	OpShowConfig                                             Op = 73   // show_config
+	OpDeviceCount                                            Op = 74   // device_count
+	OpSynchronize                                            Op = 75   // synchronize
+	OpCurrentDevice                                          Op = 76   // current_device
+	OpListOperators                                          Op = 77   // list_operators
+	OpGetSetting                                             Op = 78   // get_setting
+	OpSetSetting                                             Op = 79   // set_setting
+	OpCudaVersions                                           Op = 80   // cuda_versions
+	OpBoxed                                                  Op = 81   // boxed
+	OpCompileProgram                                         Op = 82   // compile_program
+	OpRunProgram                                             Op = 83   // run_program
+	OpScriptLoad                                             Op = 84   // script_load
+	OpScriptDefine                                           Op = 85   // script_define
+	OpScriptCall                                             Op = 86   // script_call
+	OpScriptDescribe                                         Op = 87   // script_describe
+	OpScriptTree                                             Op = 88   // script_tree
+	OpScriptTensors                                          Op = 89   // script_tensors
+	OpScriptModule                                           Op = 90   // script_module
+	OpScriptAttribute                                        Op = 91   // script_attribute
+	OpScriptSetAttribute                                     Op = 92   // script_set_attribute
+	OpScriptTrain                                            Op = 93   // script_train
+	OpScriptTo                                               Op = 94   // script_to
+	OpScriptFreeze                                           Op = 95   // script_freeze
+	OpScriptOptimize                                         Op = 96   // script_optimize
+	OpScriptSave                                             Op = 97   // script_save
+	OpScriptCode                                             Op = 98   // script_code
+	OpScriptGraph                                            Op = 99   // script_graph
+	OpAotiLoad                                               Op = 100  // aoti_load
+	OpAotiDescribe                                           Op = 101  // aoti_describe
+	OpAotiConstant                                           Op = 102  // aoti_constant
+	OpAotiRun                                                Op = 103  // aoti_run
+	OpEnterRecording                                         Op = 104  // enter_recording
+	OpRecorded                                               Op = 105  // recorded
+	OpIsExporting                                            Op = 106  // is_exporting
+	OpAddHook                                                Op = 107  // add_hook
+	OpAddAccumulateHook                                      Op = 108  // add_accumulate_hook
+	OpRemoveHook                                             Op = 109  // remove_hook
+	OpApplyFunction                                          Op = 110  // apply_function
+	OpSavedTensors                                           Op = 111  // saved_tensors
+	OpEnterSavedHooks                                        Op = 112  // enter_saved_hooks
+	OpBackwardNumber                                         Op = 113  // backward_number
+	OpSetAnomaly                                             Op = 114  // set_anomaly
+	OpDropped                                                Op = 115  // dropped
+	OpOperatorSchema                                         Op = 116  // operator_schema
+	OpOpenLibrary                                            Op = 117  // open_library
+	OpCloseLibrary                                           Op = 118  // close_library
+	OpDefineOperator                                         Op = 119  // define_operator
+	OpImplementOperator                                      Op = 120  // implement_operator
+	OpKernelArguments                                        Op = 121  // kernel_arguments
+	OpKernelRedispatch                                       Op = 122  // kernel_redispatch
+	OpKernelResults                                          Op = 123  // kernel_results
+	OpNvrtcOpen                                              Op = 124  // nvrtc_open
+	OpNvrtcCompile                                           Op = 125  // nvrtc_compile
+	OpKernelArch                                             Op = 126  // kernel_arch
+	OpKernelLoad                                             Op = 127  // kernel_load
+	OpKernelUnload                                           Op = 128  // kernel_unload
+	OpKernelFunction                                         Op = 129  // kernel_function
+	OpKernelLaunch                                           Op = 130  // kernel_launch
+	OpPrepareProfiler                                        Op = 131  // prepare_profiler
+	OpStartProfiler                                          Op = 132  // start_profiler
+	OpStopProfiler                                           Op = 133  // stop_profiler
+	OpProfilerEvents                                         Op = 134  // profiler_events
+	OpSaveProfile                                            Op = 135  // save_profile
+	OpFreeProfile                                            Op = 136  // free_profile
+	OpEnterRange                                             Op = 137  // enter_range
+	OpThreadNumber                                           Op = 138  // thread_number
+	OpDefaultStream                                          Op = 139  // default_stream
+	OpCurrentStream                                          Op = 140  // current_stream
+	OpNewStream                                              Op = 141  // new_stream
+	OpEnterStream                                            Op = 142  // enter_stream
+	OpStreamQuery                                            Op = 143  // stream_query
+	OpStreamSynchronize                                      Op = 144  // stream_synchronize
+	OpStreamWaitEvent                                        Op = 145  // stream_wait_event
+	OpStreamWaitStream                                       Op = 146  // stream_wait_stream
+	OpStreamPointer                                          Op = 147  // stream_pointer
+	OpRecordStream                                           Op = 148  // record_stream
+	OpNewEvent                                               Op = 149  // new_event
+	OpEventRecord                                            Op = 150  // event_record
+	OpEventQuery                                             Op = 151  // event_query
+	OpEventSynchronize                                       Op = 152  // event_synchronize
+	OpEventElapsed                                           Op = 153  // event_elapsed
+	OpDeviceStats                                            Op = 154  // device_stats
+	OpResetAccumulatedMemory                                 Op = 155  // reset_accumulated_memory
+	OpNvtxMark                                               Op = 156  // nvtx_mark
+	OpNvtxPush                                               Op = 157  // nvtx_push
+	OpNvtxPop                                                Op = 158  // nvtx_pop
+	OpOpenJpeg                                               Op = 159  // open_jpeg
+	OpJpegSize                                               Op = 160  // jpeg_size
+	OpDecodeJpeg                                             Op = 161  // decode_jpeg
+	OpEncodeJpeg                                             Op = 162  // encode_jpeg
+	OpCropJpeg                                               Op = 163  // crop_jpeg
+	OpCropImage                                              Op = 164  // crop_image
+	OpCropFlip                                               Op = 165  // crop_flip
+	OpNewTcpStore                                            Op = 166  // new_tcp_store
+	OpNewFileStore                                           Op = 167  // new_file_store
+	OpNewHashStore                                           Op = 168  // new_hash_store
+	OpNewPrefixStore                                         Op = 169  // new_prefix_store
+	OpStoreSet                                               Op = 170  // store_set
+	OpStoreGet                                               Op = 171  // store_get
+	OpStoreAdd                                               Op = 172  // store_add
+	OpStoreCompareSet                                        Op = 173  // store_compare_set
+	OpStoreDelete                                            Op = 174  // store_delete
+	OpStoreCheck                                             Op = 175  // store_check
+	OpStoreNumKeys                                           Op = 176  // store_num_keys
+	OpStoreSetTimeout                                        Op = 177  // store_set_timeout
+	OpNewGroup                                               Op = 178  // new_group
+	OpAbortGroup                                             Op = 179  // abort_group
+	OpCollective                                             Op = 180  // collective
+	OpMonitoredBarrier                                       Op = 181  // monitored_barrier
+	OpGroupCheck                                             Op = 182  // group_check
+	OpBatchBegin                                             Op = 183  // batch_begin
+	OpBatchEnd                                               Op = 184  // batch_end
+	OpWorkWait                                               Op = 185  // work_wait
+	OpWorkStream                                             Op = 186  // work_stream
+	OpWorkAbort                                              Op = 187  // work_abort
+	OpWorkDone                                               Op = 188  // work_done
+	OpWorkSource                                             Op = 189  // work_source
+	OpVerifyParams                                           Op = 190  // verify_params
+	OpBroadcastCoalesced                                     Op = 191  // broadcast_coalesced
+	OpNewReducer                                             Op = 192  // new_reducer
+	OpReducerForward                                         Op = 193  // reducer_forward
+	OpReducerBackward                                        Op = 194  // reducer_backward
+	OpReducerDelay                                           Op = 195  // reducer_delay
+	OpReducerCompress                                        Op = 196  // reducer_compress
+	OpReducerHook                                            Op = 197  // reducer_hook
+	OpReducerStats                                           Op = 198  // reducer_stats
+	OpCudaState                                              Op = 199  // cuda_state
+	OpCudaDriverVersion                                      Op = 200  // cuda_driver_version
+	OpDeviceProperties                                       Op = 201  // device_properties
+	OpDeviceAccessPeer                                       Op = 202  // device_access_peer
+	OpExternalStream                                         Op = 203  // external_stream
+	OpStreamPriority                                         Op = 204  // stream_priority
+	OpStreamPriorities                                       Op = 205  // stream_priorities
+	OpBlockingEvent                                          Op = 206  // blocking_event
+	OpMemoryFraction                                         Op = 207  // memory_fraction
+	OpSetMemoryFraction                                      Op = 208  // set_memory_fraction
+	OpMemorySnapshot                                         Op = 209  // memory_snapshot
+	OpRecordMemoryHistory                                    Op = 210  // record_memory_history
+	OpNewPoolID                                              Op = 211  // new_pool_id
+	OpNewMemPool                                             Op = 212  // new_mem_pool
+	OpMemPoolID                                              Op = 213  // mem_pool_id
+	OpEnterMemPool                                           Op = 214  // enter_mem_pool
+	OpLeaveMemPool                                           Op = 215  // leave_mem_pool
+	OpNewNccl                                                Op = 216  // new_nccl
+	OpNewGraph                                               Op = 217  // new_graph
+	OpGraphCaptureBegin                                      Op = 218  // graph_capture_begin
+	OpGraphCaptureEnd                                        Op = 219  // graph_capture_end
+	OpGraphReplay                                            Op = 220  // graph_replay
+	OpGraphReset                                             Op = 221  // graph_reset
+	OpGraphPool                                              Op = 222  // graph_pool
+	OpGraphRegisterGenerator                                 Op = 223  // graph_register_generator
+	OpGraphDebugDump                                         Op = 224  // graph_debug_dump
+	OpIsCapturing                                            Op = 225  // is_capturing
+	OpAtenAndScalar                                          Op = 226  // __and__.Scalar
+	OpAtenAndTensor                                          Op = 227  // __and__.Tensor
+	OpAtenIAndInPlaceScalar                                  Op = 228  // __iand__.Scalar
+	OpAtenIAndInPlaceTensor                                  Op = 229  // __iand__.Tensor
+	OpAtenILShiftInPlaceScalar                               Op = 230  // __ilshift__.Scalar
+	OpAtenILShiftInPlaceTensor                               Op = 231  // __ilshift__.Tensor
+	OpAtenIOrInPlaceScalar                                   Op = 232  // __ior__.Scalar
+	OpAtenIOrInPlaceTensor                                   Op = 233  // __ior__.Tensor
+	OpAtenIRShiftInPlaceScalar                               Op = 234  // __irshift__.Scalar
+	OpAtenIRShiftInPlaceTensor                               Op = 235  // __irshift__.Tensor
+	OpAtenIXorInPlaceScalar                                  Op = 236  // __ixor__.Scalar
+	OpAtenIXorInPlaceTensor                                  Op = 237  // __ixor__.Tensor
+	OpAtenLShiftScalar                                       Op = 238  // __lshift__.Scalar
+	OpAtenLShiftTensor                                       Op = 239  // __lshift__.Tensor
+	OpAtenOrScalar                                           Op = 240  // __or__.Scalar
+	OpAtenOrTensor                                           Op = 241  // __or__.Tensor
+	OpAtenRShiftScalar                                       Op = 242  // __rshift__.Scalar
+	OpAtenRShiftTensor                                       Op = 243  // __rshift__.Tensor
+	OpAtenXorScalar                                          Op = 244  // __xor__.Scalar
+	OpAtenXorTensor                                          Op = 245  // __xor__.Tensor
+	OpAtenAdaptiveAvgPool2d                                  Op = 246  // _adaptive_avg_pool2d
+	OpAtenAdaptiveAvgPool2dBackward                          Op = 247  // _adaptive_avg_pool2d_backward
+	OpAtenAdaptiveAvgPool3d                                  Op = 248  // _adaptive_avg_pool3d
+	OpAtenAdaptiveAvgPool3dBackward                          Op = 249  // _adaptive_avg_pool3d_backward
+	OpAtenAddBatchDim                                        Op = 250  // _add_batch_dim
+	OpAtenAddReLUScalar                                      Op = 251  // _add_relu.Scalar
+	OpAtenAddReLUTensor                                      Op = 252  // _add_relu.Tensor
+	OpAtenAddReLUInPlaceScalar                               Op = 253  // _add_relu_.Scalar
+	OpAtenAddReLUInPlaceTensor                               Op = 254  // _add_relu_.Tensor
+	OpAtenAddMMActivation                                    Op = 255  // _addmm_activation
+	OpAtenAMinMax                                            Op = 256  // _aminmax
+	OpAtenAMinMaxDim                                         Op = 257  // _aminmax.dim
+	OpAtenAMPForeachNonFiniteCheckAndUnscaleInPlace          Op = 258  // _amp_foreach_non_finite_check_and_unscale_
+	OpAtenAMPUpdateScaleInPlace                              Op = 259  // _amp_update_scale_
+	OpAtenAssertAsync                                        Op = 260  // _assert_async
+	OpAtenAssertAsyncMsg                                     Op = 261  // _assert_async.msg
+	OpAtenAssertScalar                                       Op = 262  // _assert_scalar
+	OpAtenAssertTensorMetadata                               Op = 263  // _assert_tensor_metadata
+	OpAtenAutocastToFullPrecision                            Op = 264  // _autocast_to_full_precision
+	OpAtenAutocastToReducedPrecision                         Op = 265  // _autocast_to_reduced_precision
+	OpAtenBackward                                           Op = 266  // _backward
+	OpAtenBatchNormImplIndex                                 Op = 267  // _batch_norm_impl_index
+	OpAtenBatchNormImplIndexBackward                         Op = 268  // _batch_norm_impl_index_backward
+	OpAtenBatchNormNoUpdate                                  Op = 269  // _batch_norm_no_update
+	OpAtenBatchNormWithUpdate                                Op = 270  // _batch_norm_with_update
+	OpAtenCastByte                                           Op = 271  // _cast_Byte
+	OpAtenCastChar                                           Op = 272  // _cast_Char
+	OpAtenCastDouble                                         Op = 273  // _cast_Double
+	OpAtenCastFloat                                          Op = 274  // _cast_Float
+	OpAtenCastHalf                                           Op = 275  // _cast_Half
+	OpAtenCastInt                                            Op = 276  // _cast_Int
+	OpAtenCastLong                                           Op = 277  // _cast_Long
+	OpAtenCastShort                                          Op = 278  // _cast_Short
+	OpAtenCDistBackward                                      Op = 279  // _cdist_backward
+	OpAtenCDistForward                                       Op = 280  // _cdist_forward
+	OpAtenCholeskySolveHelper                                Op = 281  // _cholesky_solve_helper
+	OpAtenChooseQParamsPerTensor                             Op = 282  // _choose_qparams_per_tensor
+	OpAtenChunkCat                                           Op = 283  // _chunk_cat
+	OpAtenCoalesce                                           Op = 284  // _coalesce
+	OpAtenCoalescedInPlace                                   Op = 285  // _coalesced_
+	OpAtenComputeLinearCombination                           Op = 286  // _compute_linear_combination
+	OpAtenConj                                               Op = 287  // _conj
+	OpAtenConjCopy                                           Op = 288  // _conj_copy
+	OpAtenConjPhysical                                       Op = 289  // _conj_physical
+	OpAtenConvDepthwise2d                                    Op = 290  // _conv_depthwise2d
+	OpAtenConvertIndicesFromCOOToCSR                         Op = 291  // _convert_indices_from_coo_to_csr
+	OpAtenConvertIndicesFromCSRToCOO                         Op = 292  // _convert_indices_from_csr_to_coo
+	OpAtenConvertWeightToInt4Pack                            Op = 293  // _convert_weight_to_int4pack
+	OpAtenConvertWeightToInt4PackForCPU                      Op = 294  // _convert_weight_to_int4pack_for_cpu
+	OpAtenConvolution                                        Op = 295  // _convolution
+	OpAtenConvolutionDeprecated                              Op = 296  // _convolution.deprecated
+	OpAtenConvolutionDoubleBackward                          Op = 297  // _convolution_double_backward
+	OpAtenConvolutionMode                                    Op = 298  // _convolution_mode
+	OpAtenCopyFrom                                           Op = 299  // _copy_from
+	OpAtenCopyFromAndResize                                  Op = 300  // _copy_from_and_resize
+	OpAtenCSLtCompress                                       Op = 301  // _cslt_compress
+	OpAtenCSLtSparseMM                                       Op = 302  // _cslt_sparse_mm
+	OpAtenCSLtSparseMMSearch                                 Op = 303  // _cslt_sparse_mm_search
+	OpAtenCTCLoss                                            Op = 304  // _ctc_loss
+	OpAtenCTCLossTensor                                      Op = 305  // _ctc_loss.Tensor
+	OpAtenCTCLossBackward                                    Op = 306  // _ctc_loss_backward
+	OpAtenCTCLossBackwardTensor                              Op = 307  // _ctc_loss_backward.Tensor
+	OpAtenCuDNNAttentionBackward                             Op = 308  // _cudnn_attention_backward
+	OpAtenCuDNNAttentionForward                              Op = 309  // _cudnn_attention_forward
+	OpAtenCuDNNCTCLoss                                       Op = 310  // _cudnn_ctc_loss
+	OpAtenCuDNNCTCLossTensor                                 Op = 311  // _cudnn_ctc_loss.Tensor
+	OpAtenCuDNNInitDropoutState                              Op = 312  // _cudnn_init_dropout_state
+	OpAtenCuDNNRNN                                           Op = 313  // _cudnn_rnn
+	OpAtenCuDNNRNNBackward                                   Op = 314  // _cudnn_rnn_backward
+	OpAtenCuDNNRNNFlattenWeight                              Op = 315  // _cudnn_rnn_flatten_weight
+	OpAtenCuFFTClearPlanCache                                Op = 316  // _cufft_clear_plan_cache
+	OpAtenCuFFTGetPlanCacheMaxSize                           Op = 317  // _cufft_get_plan_cache_max_size
+	OpAtenCuFFTGetPlanCacheSize                              Op = 318  // _cufft_get_plan_cache_size
+	OpAtenCuFFTSetPlanCacheMaxSize                           Op = 319  // _cufft_set_plan_cache_max_size
+	OpAtenCumMaxHelper                                       Op = 320  // _cummax_helper
+	OpAtenCumMinHelper                                       Op = 321  // _cummin_helper
+	OpAtenDebugHasInternalOverlap                            Op = 322  // _debug_has_internal_overlap
+	OpAtenDimI                                               Op = 323  // _dimI
+	OpAtenDimV                                               Op = 324  // _dimV
+	OpAtenDimArange                                          Op = 325  // _dim_arange
+	OpAtenDirichletGrad                                      Op = 326  // _dirichlet_grad
+	OpAtenDynQuantMatMul4bit                                 Op = 327  // _dyn_quant_matmul_4bit
+	OpAtenDynQuantPack4bitWeight                             Op = 328  // _dyn_quant_pack_4bit_weight
+	OpAtenEfficientAttentionBackward                         Op = 329  // _efficient_attention_backward
+	OpAtenEfficientAttentionForward                          Op = 330  // _efficient_attention_forward
+	OpAtenEfficientZeroTensor                                Op = 331  // _efficientzerotensor
+	OpAtenEmbeddingBag                                       Op = 332  // _embedding_bag
+	OpAtenEmbeddingBagBackward                               Op = 333  // _embedding_bag_backward
+	OpAtenEmbeddingBagDenseBackward                          Op = 334  // _embedding_bag_dense_backward
+	OpAtenEmbeddingBagForwardOnly                            Op = 335  // _embedding_bag_forward_only
+	OpAtenEmbeddingBagPerSampleWeightsBackward               Op = 336  // _embedding_bag_per_sample_weights_backward
+	OpAtenEmbeddingBagSparseBackward                         Op = 337  // _embedding_bag_sparse_backward
+	OpAtenEmptyAffineQuantized                               Op = 338  // _empty_affine_quantized
+	OpAtenEmptyPerChannelAffineQuantized                     Op = 339  // _empty_per_channel_affine_quantized
+	OpAtenEuclideanDist                                      Op = 340  // _euclidean_dist
+	OpAtenFakeQuantizeLearnablePerChannelAffine              Op = 341  // _fake_quantize_learnable_per_channel_affine
+	OpAtenFakeQuantizeLearnablePerChannelAffineBackward      Op = 342  // _fake_quantize_learnable_per_channel_affine_backward
+	OpAtenFakeQuantizeLearnablePerTensorAffine               Op = 343  // _fake_quantize_learnable_per_tensor_affine
+	OpAtenFakeQuantizeLearnablePerTensorAffineBackward       Op = 344  // _fake_quantize_learnable_per_tensor_affine_backward
+	OpAtenFakeQuantizePerTensorAffineCacheMaskTensorQParams  Op = 345  // _fake_quantize_per_tensor_affine_cachemask_tensor_qparams
+	OpAtenFFTC2C                                             Op = 346  // _fft_c2c
+	OpAtenFFTC2R                                             Op = 347  // _fft_c2r
+	OpAtenFFTR2C                                             Op = 348  // _fft_r2c
+	OpAtenFillMemEffDropoutMaskInPlace                       Op = 349  // _fill_mem_eff_dropout_mask_
+	OpAtenFlashAttentionBackward                             Op = 350  // _flash_attention_backward
+	OpAtenFlashAttentionForward                              Op = 351  // _flash_attention_forward
+	OpAtenFlashAttentionForwardQuantized                     Op = 352  // _flash_attention_forward.quantized
+	OpAtenForeachAbs                                         Op = 353  // _foreach_abs
+	OpAtenForeachAbsInPlace                                  Op = 354  // _foreach_abs_
+	OpAtenForeachAcos                                        Op = 355  // _foreach_acos
+	OpAtenForeachAcosInPlace                                 Op = 356  // _foreach_acos_
+	OpAtenForeachAddList                                     Op = 357  // _foreach_add.List
+	OpAtenForeachAddScalar                                   Op = 358  // _foreach_add.Scalar
+	OpAtenForeachAddScalarList                               Op = 359  // _foreach_add.ScalarList
+	OpAtenForeachAddTensor                                   Op = 360  // _foreach_add.Tensor
+	OpAtenForeachAddInPlaceList                              Op = 361  // _foreach_add_.List
+	OpAtenForeachAddInPlaceScalar                            Op = 362  // _foreach_add_.Scalar
+	OpAtenForeachAddInPlaceScalarList                        Op = 363  // _foreach_add_.ScalarList
+	OpAtenForeachAddInPlaceTensor                            Op = 364  // _foreach_add_.Tensor
+	OpAtenForeachAddCDivScalar                               Op = 365  // _foreach_addcdiv.Scalar
+	OpAtenForeachAddCDivScalarList                           Op = 366  // _foreach_addcdiv.ScalarList
+	OpAtenForeachAddCDivTensor                               Op = 367  // _foreach_addcdiv.Tensor
+	OpAtenForeachAddCDivInPlaceScalar                        Op = 368  // _foreach_addcdiv_.Scalar
+	OpAtenForeachAddCDivInPlaceScalarList                    Op = 369  // _foreach_addcdiv_.ScalarList
+	OpAtenForeachAddCDivInPlaceTensor                        Op = 370  // _foreach_addcdiv_.Tensor
+	OpAtenForeachAddCMulScalar                               Op = 371  // _foreach_addcmul.Scalar
+	OpAtenForeachAddCMulScalarList                           Op = 372  // _foreach_addcmul.ScalarList
+	OpAtenForeachAddCMulTensor                               Op = 373  // _foreach_addcmul.Tensor
+	OpAtenForeachAddCMulInPlaceScalar                        Op = 374  // _foreach_addcmul_.Scalar
+	OpAtenForeachAddCMulInPlaceScalarList                    Op = 375  // _foreach_addcmul_.ScalarList
+	OpAtenForeachAddCMulInPlaceTensor                        Op = 376  // _foreach_addcmul_.Tensor
+	OpAtenForeachAsin                                        Op = 377  // _foreach_asin
+	OpAtenForeachAsinInPlace                                 Op = 378  // _foreach_asin_
+	OpAtenForeachAtan                                        Op = 379  // _foreach_atan
+	OpAtenForeachAtanInPlace                                 Op = 380  // _foreach_atan_
+	OpAtenForeachCeil                                        Op = 381  // _foreach_ceil
+	OpAtenForeachCeilInPlace                                 Op = 382  // _foreach_ceil_
+	OpAtenForeachClampMaxList                                Op = 383  // _foreach_clamp_max.List
+	OpAtenForeachClampMaxScalar                              Op = 384  // _foreach_clamp_max.Scalar
+	OpAtenForeachClampMaxScalarList                          Op = 385  // _foreach_clamp_max.ScalarList
+	OpAtenForeachClampMaxInPlaceList                         Op = 386  // _foreach_clamp_max_.List
+	OpAtenForeachClampMaxInPlaceScalar                       Op = 387  // _foreach_clamp_max_.Scalar
+	OpAtenForeachClampMaxInPlaceScalarList                   Op = 388  // _foreach_clamp_max_.ScalarList
+	OpAtenForeachClampMinList                                Op = 389  // _foreach_clamp_min.List
+	OpAtenForeachClampMinScalar                              Op = 390  // _foreach_clamp_min.Scalar
+	OpAtenForeachClampMinScalarList                          Op = 391  // _foreach_clamp_min.ScalarList
+	OpAtenForeachClampMinInPlaceList                         Op = 392  // _foreach_clamp_min_.List
+	OpAtenForeachClampMinInPlaceScalar                       Op = 393  // _foreach_clamp_min_.Scalar
+	OpAtenForeachClampMinInPlaceScalarList                   Op = 394  // _foreach_clamp_min_.ScalarList
+	OpAtenForeachCopy                                        Op = 395  // _foreach_copy
+	OpAtenForeachCopyInPlace                                 Op = 396  // _foreach_copy_
+	OpAtenForeachCos                                         Op = 397  // _foreach_cos
+	OpAtenForeachCosInPlace                                  Op = 398  // _foreach_cos_
+	OpAtenForeachCosh                                        Op = 399  // _foreach_cosh
+	OpAtenForeachCoshInPlace                                 Op = 400  // _foreach_cosh_
+	OpAtenForeachDivList                                     Op = 401  // _foreach_div.List
+	OpAtenForeachDivScalar                                   Op = 402  // _foreach_div.Scalar
+	OpAtenForeachDivScalarList                               Op = 403  // _foreach_div.ScalarList
+	OpAtenForeachDivTensor                                   Op = 404  // _foreach_div.Tensor
+	OpAtenForeachDivInPlaceList                              Op = 405  // _foreach_div_.List
+	OpAtenForeachDivInPlaceScalar                            Op = 406  // _foreach_div_.Scalar
+	OpAtenForeachDivInPlaceScalarList                        Op = 407  // _foreach_div_.ScalarList
+	OpAtenForeachDivInPlaceTensor                            Op = 408  // _foreach_div_.Tensor
+	OpAtenForeachErf                                         Op = 409  // _foreach_erf
+	OpAtenForeachErfInPlace                                  Op = 410  // _foreach_erf_
+	OpAtenForeachErfc                                        Op = 411  // _foreach_erfc
+	OpAtenForeachErfcInPlace                                 Op = 412  // _foreach_erfc_
+	OpAtenForeachExp                                         Op = 413  // _foreach_exp
+	OpAtenForeachExpInPlace                                  Op = 414  // _foreach_exp_
+	OpAtenForeachExpm1                                       Op = 415  // _foreach_expm1
+	OpAtenForeachExpm1InPlace                                Op = 416  // _foreach_expm1_
+	OpAtenForeachFloor                                       Op = 417  // _foreach_floor
+	OpAtenForeachFloorInPlace                                Op = 418  // _foreach_floor_
+	OpAtenForeachFrac                                        Op = 419  // _foreach_frac
+	OpAtenForeachFracInPlace                                 Op = 420  // _foreach_frac_
+	OpAtenForeachLerpList                                    Op = 421  // _foreach_lerp.List
+	OpAtenForeachLerpScalar                                  Op = 422  // _foreach_lerp.Scalar
+	OpAtenForeachLerpScalarList                              Op = 423  // _foreach_lerp.ScalarList
+	OpAtenForeachLerpInPlaceList                             Op = 424  // _foreach_lerp_.List
+	OpAtenForeachLerpInPlaceScalar                           Op = 425  // _foreach_lerp_.Scalar
+	OpAtenForeachLerpInPlaceScalarList                       Op = 426  // _foreach_lerp_.ScalarList
+	OpAtenForeachLgamma                                      Op = 427  // _foreach_lgamma
+	OpAtenForeachLgammaInPlace                               Op = 428  // _foreach_lgamma_
+	OpAtenForeachLog                                         Op = 429  // _foreach_log
+	OpAtenForeachLog10                                       Op = 430  // _foreach_log10
+	OpAtenForeachLog10InPlace                                Op = 431  // _foreach_log10_
+	OpAtenForeachLog1p                                       Op = 432  // _foreach_log1p
+	OpAtenForeachLog1pInPlace                                Op = 433  // _foreach_log1p_
+	OpAtenForeachLog2                                        Op = 434  // _foreach_log2
+	OpAtenForeachLog2InPlace                                 Op = 435  // _foreach_log2_
+	OpAtenForeachLogInPlace                                  Op = 436  // _foreach_log_
+	OpAtenForeachMax                                         Op = 437  // _foreach_max
+	OpAtenForeachMaximumList                                 Op = 438  // _foreach_maximum.List
+	OpAtenForeachMaximumScalar                               Op = 439  // _foreach_maximum.Scalar
+	OpAtenForeachMaximumScalarList                           Op = 440  // _foreach_maximum.ScalarList
+	OpAtenForeachMaximumInPlaceList                          Op = 441  // _foreach_maximum_.List
+	OpAtenForeachMaximumInPlaceScalar                        Op = 442  // _foreach_maximum_.Scalar
+	OpAtenForeachMaximumInPlaceScalarList                    Op = 443  // _foreach_maximum_.ScalarList
+	OpAtenForeachMinimumList                                 Op = 444  // _foreach_minimum.List
+	OpAtenForeachMinimumScalar                               Op = 445  // _foreach_minimum.Scalar
+	OpAtenForeachMinimumScalarList                           Op = 446  // _foreach_minimum.ScalarList
+	OpAtenForeachMinimumInPlaceList                          Op = 447  // _foreach_minimum_.List
+	OpAtenForeachMinimumInPlaceScalar                        Op = 448  // _foreach_minimum_.Scalar
+	OpAtenForeachMinimumInPlaceScalarList                    Op = 449  // _foreach_minimum_.ScalarList
+	OpAtenForeachMulList                                     Op = 450  // _foreach_mul.List
+	OpAtenForeachMulScalar                                   Op = 451  // _foreach_mul.Scalar
+	OpAtenForeachMulScalarList                               Op = 452  // _foreach_mul.ScalarList
+	OpAtenForeachMulTensor                                   Op = 453  // _foreach_mul.Tensor
+	OpAtenForeachMulInPlaceList                              Op = 454  // _foreach_mul_.List
+	OpAtenForeachMulInPlaceScalar                            Op = 455  // _foreach_mul_.Scalar
+	OpAtenForeachMulInPlaceScalarList                        Op = 456  // _foreach_mul_.ScalarList
+	OpAtenForeachMulInPlaceTensor                            Op = 457  // _foreach_mul_.Tensor
+	OpAtenForeachNeg                                         Op = 458  // _foreach_neg
+	OpAtenForeachNegInPlace                                  Op = 459  // _foreach_neg_
+	OpAtenForeachNormScalar                                  Op = 460  // _foreach_norm.Scalar
+	OpAtenForeachPowList                                     Op = 461  // _foreach_pow.List
+	OpAtenForeachPowScalar                                   Op = 462  // _foreach_pow.Scalar
+	OpAtenForeachPowScalarAndTensor                          Op = 463  // _foreach_pow.ScalarAndTensor
+	OpAtenForeachPowScalarList                               Op = 464  // _foreach_pow.ScalarList
+	OpAtenForeachPowInPlaceList                              Op = 465  // _foreach_pow_.List
+	OpAtenForeachPowInPlaceScalar                            Op = 466  // _foreach_pow_.Scalar
+	OpAtenForeachPowInPlaceScalarList                        Op = 467  // _foreach_pow_.ScalarList
+	OpAtenForeachPowsumScalar                                Op = 468  // _foreach_powsum.Scalar
+	OpAtenForeachReciprocal                                  Op = 469  // _foreach_reciprocal
+	OpAtenForeachReciprocalInPlace                           Op = 470  // _foreach_reciprocal_
+	OpAtenForeachRound                                       Op = 471  // _foreach_round
+	OpAtenForeachRoundInPlace                                Op = 472  // _foreach_round_
+	OpAtenForeachRsqrt                                       Op = 473  // _foreach_rsqrt
+	OpAtenForeachRsqrtInPlace                                Op = 474  // _foreach_rsqrt_
+	OpAtenForeachSigmoid                                     Op = 475  // _foreach_sigmoid
+	OpAtenForeachSigmoidInPlace                              Op = 476  // _foreach_sigmoid_
+	OpAtenForeachSign                                        Op = 477  // _foreach_sign
+	OpAtenForeachSignInPlace                                 Op = 478  // _foreach_sign_
+	OpAtenForeachSin                                         Op = 479  // _foreach_sin
+	OpAtenForeachSinInPlace                                  Op = 480  // _foreach_sin_
+	OpAtenForeachSinh                                        Op = 481  // _foreach_sinh
+	OpAtenForeachSinhInPlace                                 Op = 482  // _foreach_sinh_
+	OpAtenForeachSqrt                                        Op = 483  // _foreach_sqrt
+	OpAtenForeachSqrtInPlace                                 Op = 484  // _foreach_sqrt_
+	OpAtenForeachSubList                                     Op = 485  // _foreach_sub.List
+	OpAtenForeachSubScalar                                   Op = 486  // _foreach_sub.Scalar
+	OpAtenForeachSubScalarList                               Op = 487  // _foreach_sub.ScalarList
+	OpAtenForeachSubInPlaceList                              Op = 488  // _foreach_sub_.List
+	OpAtenForeachSubInPlaceScalar                            Op = 489  // _foreach_sub_.Scalar
+	OpAtenForeachSubInPlaceScalarList                        Op = 490  // _foreach_sub_.ScalarList
+	OpAtenForeachTan                                         Op = 491  // _foreach_tan
+	OpAtenForeachTanInPlace                                  Op = 492  // _foreach_tan_
+	OpAtenForeachTanh                                        Op = 493  // _foreach_tanh
+	OpAtenForeachTanhInPlace                                 Op = 494  // _foreach_tanh_
+	OpAtenForeachTrunc                                       Op = 495  // _foreach_trunc
+	OpAtenForeachTruncInPlace                                Op = 496  // _foreach_trunc_
+	OpAtenForeachZeroInPlace                                 Op = 497  // _foreach_zero_
+	OpAtenFunctionalAssertAsyncMsg                           Op = 498  // _functional_assert_async.msg
+	OpAtenFunctionalAssertScalar                             Op = 499  // _functional_assert_scalar
+	OpAtenFunctionalSymConstrainRange                        Op = 500  // _functional_sym_constrain_range
+	OpAtenFunctionalSymConstrainRangeForSize                 Op = 501  // _functional_sym_constrain_range_for_size
+	OpAtenFusedAdagradInPlace                                Op = 502  // _fused_adagrad_
+	OpAtenFusedAdagradInPlaceTensorLR                        Op = 503  // _fused_adagrad_.tensor_lr
+	OpAtenFusedAdamInPlace                                   Op = 504  // _fused_adam_
+	OpAtenFusedAdamInPlaceTensorLR                           Op = 505  // _fused_adam_.tensor_lr
+	OpAtenFusedAdamWInPlace                                  Op = 506  // _fused_adamw_
+	OpAtenFusedAdamWInPlaceTensorLR                          Op = 507  // _fused_adamw_.tensor_lr
+	OpAtenFusedDropout                                       Op = 508  // _fused_dropout
+	OpAtenFusedMovingAvgObsFQHelper                          Op = 509  // _fused_moving_avg_obs_fq_helper
+	OpAtenFusedRMSNorm                                       Op = 510  // _fused_rms_norm
+	OpAtenFusedRMSNormBackward                               Op = 511  // _fused_rms_norm_backward
+	OpAtenFusedSDPChoice                                     Op = 512  // _fused_sdp_choice
+	OpAtenFusedSGDInPlace                                    Op = 513  // _fused_sgd_
+	OpAtenFusedSGDInPlaceTensorLR                            Op = 514  // _fused_sgd_.tensor_lr
+	OpAtenFwPrimal                                           Op = 515  // _fw_primal
+	OpAtenFwPrimalCopy                                       Op = 516  // _fw_primal_copy
+	OpAtenGatherSparseBackward                               Op = 517  // _gather_sparse_backward
+	OpAtenGridSampler2dCPUFallback                           Op = 518  // _grid_sampler_2d_cpu_fallback
+	OpAtenGridSampler2dCPUFallbackBackward                   Op = 519  // _grid_sampler_2d_cpu_fallback_backward
+	OpAtenGroupedMM                                          Op = 520  // _grouped_mm
+	OpAtenHasCompatibleShallowCopyType                       Op = 521  // _has_compatible_shallow_copy_type
+	OpAtenHasSameStorageNumel                                Op = 522  // _has_same_storage_numel
+	OpAtenHistogramDDBinEdges                                Op = 523  // _histogramdd_bin_edges
+	OpAtenHistogramDDFromBinCts                              Op = 524  // _histogramdd_from_bin_cts
+	OpAtenHistogramDDFromBinTensors                          Op = 525  // _histogramdd_from_bin_tensors
+	OpAtenIndexPutImplInPlace                                Op = 526  // _index_put_impl_
+	OpAtenIndices                                            Op = 527  // _indices
+	OpAtenIndicesCopy                                        Op = 528  // _indices_copy
+	OpAtenIntMM                                              Op = 529  // _int_mm
+	OpAtenIsAllTrue                                          Op = 530  // _is_all_true
+	OpAtenIsAnyTrue                                          Op = 531  // _is_any_true
+	OpAtenIsZeroTensor                                       Op = 532  // _is_zerotensor
+	OpAtenJaggedToPaddedDenseForward                         Op = 533  // _jagged_to_padded_dense_forward
+	OpAtenLazyClone                                          Op = 534  // _lazy_clone
+	OpAtenLinalgCheckErrors                                  Op = 535  // _linalg_check_errors
+	OpAtenLinalgDet                                          Op = 536  // _linalg_det
+	OpAtenLinalgEigh                                         Op = 537  // _linalg_eigh
+	OpAtenLinalgEigvals                                      Op = 538  // _linalg_eigvals
+	OpAtenLinalgSLogDet                                      Op = 539  // _linalg_slogdet
+	OpAtenLinalgSolveEx                                      Op = 540  // _linalg_solve_ex
+	OpAtenLinalgSVD                                          Op = 541  // _linalg_svd
+	OpAtenLocalScalarDense                                   Op = 542  // _local_scalar_dense
+	OpAtenLogSoftmax                                         Op = 543  // _log_softmax
+	OpAtenLogSoftmaxBackwardData                             Op = 544  // _log_softmax_backward_data
+	OpAtenLogCumSumExp                                       Op = 545  // _logcumsumexp
+	OpAtenLSTMMPS                                            Op = 546  // _lstm_mps
+	OpAtenLUWithInfo                                         Op = 547  // _lu_with_info
+	OpAtenMakeDepToken                                       Op = 548  // _make_dep_token
+	OpAtenMakeDual                                           Op = 549  // _make_dual
+	OpAtenMakeDualCopy                                       Op = 550  // _make_dual_copy
+	OpAtenMakePerChannelQuantizedTensor                      Op = 551  // _make_per_channel_quantized_tensor
+	OpAtenMakePerTensorQuantizedTensor                       Op = 552  // _make_per_tensor_quantized_tensor
+	OpAtenMaskedScale                                        Op = 553  // _masked_scale
+	OpAtenMaskedSoftmax                                      Op = 554  // _masked_softmax
+	OpAtenMaskedSoftmaxBackward                              Op = 555  // _masked_softmax_backward
+	OpAtenMixedDtypesLinear                                  Op = 556  // _mixed_dtypes_linear
+	OpAtenMKLDNNReshape                                      Op = 557  // _mkldnn_reshape
+	OpAtenMKLDNNTranspose                                    Op = 558  // _mkldnn_transpose
+	OpAtenMKLDNNTransposeInPlace                             Op = 559  // _mkldnn_transpose_
+	OpAtenMPSConvolution                                     Op = 560  // _mps_convolution
+	OpAtenMPSConvolutionTranspose                            Op = 561  // _mps_convolution_transpose
+	OpAtenNativeBatchNormLegit                               Op = 562  // _native_batch_norm_legit
+	OpAtenNativeBatchNormLegitNoStats                        Op = 563  // _native_batch_norm_legit.no_stats
+	OpAtenNativeBatchNormLegitNoTraining                     Op = 564  // _native_batch_norm_legit_no_training
+	OpAtenNativeMultiHeadAttention                           Op = 565  // _native_multi_head_attention
+	OpAtenNegView                                            Op = 566  // _neg_view
+	OpAtenNegViewCopy                                        Op = 567  // _neg_view_copy
+	OpAtenNestedComputeContiguousStridesOffsets              Op = 568  // _nested_compute_contiguous_strides_offsets
+	OpAtenNestedFromPadded                                   Op = 569  // _nested_from_padded
+	OpAtenNestedFromPaddedAndNestedExample                   Op = 570  // _nested_from_padded_and_nested_example
+	OpAtenNestedFromPaddedTensor                             Op = 571  // _nested_from_padded_tensor
+	OpAtenNestedGetJaggedDummy                               Op = 572  // _nested_get_jagged_dummy
+	OpAtenNestedGetLengths                                   Op = 573  // _nested_get_lengths
+	OpAtenNestedGetMaxSeqlen                                 Op = 574  // _nested_get_max_seqlen
+	OpAtenNestedGetMinSeqlen                                 Op = 575  // _nested_get_min_seqlen
+	OpAtenNestedGetOffsets                                   Op = 576  // _nested_get_offsets
+	OpAtenNestedGetRaggedIdx                                 Op = 577  // _nested_get_ragged_idx
+	OpAtenNestedGetValues                                    Op = 578  // _nested_get_values
+	OpAtenNestedGetValuesCopy                                Op = 579  // _nested_get_values_copy
+	OpAtenNestedSelectBackward                               Op = 580  // _nested_select_backward
+	OpAtenNestedSumBackward                                  Op = 581  // _nested_sum_backward
+	OpAtenNestedTensorFromMask                               Op = 582  // _nested_tensor_from_mask
+	OpAtenNestedTensorFromMaskLeftAligned                    Op = 583  // _nested_tensor_from_mask_left_aligned
+	OpAtenNestedTensorFromTensorList                         Op = 584  // _nested_tensor_from_tensor_list
+	OpAtenNestedTensorSize                                   Op = 585  // _nested_tensor_size
+	OpAtenNestedTensorSoftmaxWithShape                       Op = 586  // _nested_tensor_softmax_with_shape
+	OpAtenNestedTensorStorageOffsets                         Op = 587  // _nested_tensor_storage_offsets
+	OpAtenNestedTensorStrides                                Op = 588  // _nested_tensor_strides
+	OpAtenNestedViewFromBuffer                               Op = 589  // _nested_view_from_buffer
+	OpAtenNestedViewFromBufferCopy                           Op = 590  // _nested_view_from_buffer_copy
+	OpAtenNestedViewFromJagged                               Op = 591  // _nested_view_from_jagged
+	OpAtenNestedViewFromJaggedCopy                           Op = 592  // _nested_view_from_jagged_copy
+	OpAtenNewZerosWithSameFeatureMeta                        Op = 593  // _new_zeros_with_same_feature_meta
+	OpAtenNNPACKAvailable                                    Op = 594  // _nnpack_available
+	OpAtenNNPACKSpatialConvolution                           Op = 595  // _nnpack_spatial_convolution
+	OpAtenNNZ                                                Op = 596  // _nnz
+	OpAtenPackPaddedSequence                                 Op = 597  // _pack_padded_sequence
+	OpAtenPackPaddedSequenceBackward                         Op = 598  // _pack_padded_sequence_backward
+	OpAtenPadCircular                                        Op = 599  // _pad_circular
+	OpAtenPadEnum                                            Op = 600  // _pad_enum
+	OpAtenPadPackedSequence                                  Op = 601  // _pad_packed_sequence
+	OpAtenPaddedDenseToJaggedForward                         Op = 602  // _padded_dense_to_jagged_forward
+	OpAtenPDistBackward                                      Op = 603  // _pdist_backward
+	OpAtenPDistForward                                       Op = 604  // _pdist_forward
+	OpAtenPinMemory                                          Op = 605  // _pin_memory
+	OpAtenPReLUKernel                                        Op = 606  // _prelu_kernel
+	OpAtenPReLUKernelBackward                                Op = 607  // _prelu_kernel_backward
+	OpAtenPrint                                              Op = 608  // _print
+	OpAtenPropagateXLAData                                   Op = 609  // _propagate_xla_data
+	OpAtenRemoveBatchDim                                     Op = 610  // _remove_batch_dim
+	OpAtenReshapeAlias                                       Op = 611  // _reshape_alias
+	OpAtenReshapeAliasCopy                                   Op = 612  // _reshape_alias_copy
+	OpAtenReshapeCopy                                        Op = 613  // _reshape_copy
+	OpAtenReshapeFromTensor                                  Op = 614  // _reshape_from_tensor
+	OpAtenResizeOutputInPlace                                Op = 615  // _resize_output_
+	OpAtenRowwisePrune                                       Op = 616  // _rowwise_prune
+	OpAtenSafeSoftmax                                        Op = 617  // _safe_softmax
+	OpAtenSampleDirichlet                                    Op = 618  // _sample_dirichlet
+	OpAtenSaturateWeightToFP16                               Op = 619  // _saturate_weight_to_fp16
+	OpAtenScaledDotProductAttentionMath                      Op = 620  // _scaled_dot_product_attention_math
+	OpAtenScaledDotProductAttentionMathForMPS                Op = 621  // _scaled_dot_product_attention_math_for_mps
+	OpAtenScaledDotProductCuDNNAttention                     Op = 622  // _scaled_dot_product_cudnn_attention
+	OpAtenScaledDotProductCuDNNAttentionBackward             Op = 623  // _scaled_dot_product_cudnn_attention_backward
+	OpAtenScaledDotProductEfficientAttention                 Op = 624  // _scaled_dot_product_efficient_attention
+	OpAtenScaledDotProductEfficientAttentionBackward         Op = 625  // _scaled_dot_product_efficient_attention_backward
+	OpAtenScaledDotProductFlashAttention                     Op = 626  // _scaled_dot_product_flash_attention
+	OpAtenScaledDotProductFlashAttentionQuantized            Op = 627  // _scaled_dot_product_flash_attention.quantized
+	OpAtenScaledDotProductFlashAttentionBackward             Op = 628  // _scaled_dot_product_flash_attention_backward
+	OpAtenScaledDotProductFlashAttentionForCPU               Op = 629  // _scaled_dot_product_flash_attention_for_cpu
+	OpAtenScaledDotProductFlashAttentionForCPUBackward       Op = 630  // _scaled_dot_product_flash_attention_for_cpu_backward
+	OpAtenScaledDotProductFusedAttentionOverrideable         Op = 631  // _scaled_dot_product_fused_attention_overrideable
+	OpAtenScaledDotProductFusedAttentionOverrideableBackward Op = 632  // _scaled_dot_product_fused_attention_overrideable_backward
+	OpAtenScaledGroupedMM                                    Op = 633  // _scaled_grouped_mm
+	OpAtenScaledGroupedMMV2                                  Op = 634  // _scaled_grouped_mm_v2
+	OpAtenScaledMM                                           Op = 635  // _scaled_mm
+	OpAtenScaledMMV2                                         Op = 636  // _scaled_mm_v2
+	OpAtenSegmentReduceBackward                              Op = 637  // _segment_reduce_backward
+	OpAtenShapeAsTensor                                      Op = 638  // _shape_as_tensor
+	OpAtenSlowConv2dBackwardOutputMask                       Op = 639  // _slow_conv2d_backward.output_mask
+	OpAtenSlowConv2dForward                                  Op = 640  // _slow_conv2d_forward
+	OpAtenSobolEngineDraw                                    Op = 641  // _sobol_engine_draw
+	OpAtenSobolEngineFfInPlace                               Op = 642  // _sobol_engine_ff_
+	OpAtenSobolEngineInitializeStateInPlace                  Op = 643  // _sobol_engine_initialize_state_
+	OpAtenSobolEngineScrambleInPlace                         Op = 644  // _sobol_engine_scramble_
+	OpAtenSoftmax                                            Op = 645  // _softmax
+	OpAtenSoftmaxBackwardData                                Op = 646  // _softmax_backward_data
+	OpAtenSparseAddMM                                        Op = 647  // _sparse_addmm
+	OpAtenSparseBroadcastTo                                  Op = 648  // _sparse_broadcast_to
+	OpAtenSparseBroadcastToCopy                              Op = 649  // _sparse_broadcast_to_copy
+	OpAtenSparseBSCTensorUnsafe                              Op = 650  // _sparse_bsc_tensor_unsafe
+	OpAtenSparseBSRTensorUnsafe                              Op = 651  // _sparse_bsr_tensor_unsafe
+	OpAtenSparseCompressedTensorUnsafe                       Op = 652  // _sparse_compressed_tensor_unsafe
+	OpAtenSparseCompressedTensorWithDims                     Op = 653  // _sparse_compressed_tensor_with_dims
+	OpAtenSparseCOOTensorUnsafe                              Op = 654  // _sparse_coo_tensor_unsafe
+	OpAtenSparseCOOTensorWithDims                            Op = 655  // _sparse_coo_tensor_with_dims
+	OpAtenSparseCOOTensorWithDimsAndTensors                  Op = 656  // _sparse_coo_tensor_with_dims_and_tensors
+	OpAtenSparseCSCTensorUnsafe                              Op = 657  // _sparse_csc_tensor_unsafe
+	OpAtenSparseCSRProdDimDType                              Op = 658  // _sparse_csr_prod.dim_dtype
+	OpAtenSparseCSRSumDimDType                               Op = 659  // _sparse_csr_sum.dim_dtype
+	OpAtenSparseCSRTensorUnsafe                              Op = 660  // _sparse_csr_tensor_unsafe
+	OpAtenSparseLogSoftmax                                   Op = 661  // _sparse_log_softmax
+	OpAtenSparseLogSoftmaxInt                                Op = 662  // _sparse_log_softmax.int
+	OpAtenSparseLogSoftmaxBackwardData                       Op = 663  // _sparse_log_softmax_backward_data
+	OpAtenSparseMaskProjection                               Op = 664  // _sparse_mask_projection
+	OpAtenSparseMM                                           Op = 665  // _sparse_mm
+	OpAtenSparseMMReduce                                     Op = 666  // _sparse_mm.reduce
+	OpAtenSparseMMReduceImpl                                 Op = 667  // _sparse_mm_reduce_impl
+	OpAtenSparseMMReduceImplBackward                         Op = 668  // _sparse_mm_reduce_impl_backward
+	OpAtenSparseSemiStructuredAddMM                          Op = 669  // _sparse_semi_structured_addmm
+	OpAtenSparseSemiStructuredApply                          Op = 670  // _sparse_semi_structured_apply
+	OpAtenSparseSemiStructuredApplyDense                     Op = 671  // _sparse_semi_structured_apply_dense
+	OpAtenSparseSemiStructuredLinear                         Op = 672  // _sparse_semi_structured_linear
+	OpAtenSparseSemiStructuredMM                             Op = 673  // _sparse_semi_structured_mm
+	OpAtenSparseSemiStructuredTile                           Op = 674  // _sparse_semi_structured_tile
+	OpAtenSparseSoftmax                                      Op = 675  // _sparse_softmax
+	OpAtenSparseSoftmaxInt                                   Op = 676  // _sparse_softmax.int
+	OpAtenSparseSoftmaxBackwardData                          Op = 677  // _sparse_softmax_backward_data
+	OpAtenSparseSparseMatMul                                 Op = 678  // _sparse_sparse_matmul
+	OpAtenSparseSum                                          Op = 679  // _sparse_sum
+	OpAtenSparseSumDim                                       Op = 680  // _sparse_sum.dim
+	OpAtenSparseSumDimDType                                  Op = 681  // _sparse_sum.dim_dtype
+	OpAtenSparseSumDType                                     Op = 682  // _sparse_sum.dtype
+	OpAtenSparseSumBackward                                  Op = 683  // _sparse_sum_backward
+	OpAtenSpdiags                                            Op = 684  // _spdiags
+	OpAtenSpsolve                                            Op = 685  // _spsolve
+	OpAtenStack                                              Op = 686  // _stack
+	OpAtenStandardGamma                                      Op = 687  // _standard_gamma
+	OpAtenStandardGammaGrad                                  Op = 688  // _standard_gamma_grad
+	OpAtenTHNNDifferentiableGRUCellBackward                  Op = 689  // _thnn_differentiable_gru_cell_backward
+	OpAtenTHNNDifferentiableLSTMCellBackward                 Op = 690  // _thnn_differentiable_lstm_cell_backward
+	OpAtenTHNNFusedGRUCell                                   Op = 691  // _thnn_fused_gru_cell
+	OpAtenTHNNFusedGRUCellBackward                           Op = 692  // _thnn_fused_gru_cell_backward
+	OpAtenTHNNFusedLSTMCell                                  Op = 693  // _thnn_fused_lstm_cell
+	OpAtenTHNNFusedLSTMCellBackward                          Op = 694  // _thnn_fused_lstm_cell_backward
+	OpAtenTHNNFusedLSTMCellBackwardImpl                      Op = 695  // _thnn_fused_lstm_cell_backward_impl
+	OpAtenToCopy                                             Op = 696  // _to_copy
+	OpAtenToCPU                                              Op = 697  // _to_cpu
+	OpAtenToDense                                            Op = 698  // _to_dense
+	OpAtenToSparse                                           Op = 699  // _to_sparse
+	OpAtenToSparseSparseDim                                  Op = 700  // _to_sparse.sparse_dim
+	OpAtenToSparseBSC                                        Op = 701  // _to_sparse_bsc
+	OpAtenToSparseBSR                                        Op = 702  // _to_sparse_bsr
+	OpAtenToSparseCSC                                        Op = 703  // _to_sparse_csc
+	OpAtenToSparseCSR                                        Op = 704  // _to_sparse_csr
+	OpAtenToSparseSemiStructured                             Op = 705  // _to_sparse_semi_structured
+	OpAtenTransformBiasRescaleQKV                            Op = 706  // _transform_bias_rescale_qkv
+	OpAtenTransformerEncoderLayerFwd                         Op = 707  // _transformer_encoder_layer_fwd
+	OpAtenTrilinear                                          Op = 708  // _trilinear
+	OpAtenTritonMultiHeadAttention                           Op = 709  // _triton_multi_head_attention
+	OpAtenTritonScaledDotAttention                           Op = 710  // _triton_scaled_dot_attention
+	OpAtenUnique                                             Op = 711  // _unique
+	OpAtenUnique2                                            Op = 712  // _unique2
+	OpAtenUnpackDual                                         Op = 713  // _unpack_dual
+	OpAtenUnsafeIndexTensor                                  Op = 714  // _unsafe_index.Tensor
+	OpAtenUnsafeIndexPut                                     Op = 715  // _unsafe_index_put
+	OpAtenUnsafeMaskedIndex                                  Op = 716  // _unsafe_masked_index
+	OpAtenUnsafeMaskedIndexPutAccumulate                     Op = 717  // _unsafe_masked_index_put_accumulate
+	OpAtenUnsafeView                                         Op = 718  // _unsafe_view
+	OpAtenUpsampleBicubic2dAA                                Op = 719  // _upsample_bicubic2d_aa
+	OpAtenUpsampleBicubic2dAAVec                             Op = 720  // _upsample_bicubic2d_aa.vec
+	OpAtenUpsampleBicubic2dAABackward                        Op = 721  // _upsample_bicubic2d_aa_backward
+	OpAtenUpsampleBilinear2dAA                               Op = 722  // _upsample_bilinear2d_aa
+	OpAtenUpsampleBilinear2dAAVec                            Op = 723  // _upsample_bilinear2d_aa.vec
+	OpAtenUpsampleBilinear2dAABackward                       Op = 724  // _upsample_bilinear2d_aa_backward
+	OpAtenUpsampleNearestExact1d                             Op = 725  // _upsample_nearest_exact1d
+	OpAtenUpsampleNearestExact1dVec                          Op = 726  // _upsample_nearest_exact1d.vec
+	OpAtenUpsampleNearestExact1dBackward                     Op = 727  // _upsample_nearest_exact1d_backward
+	OpAtenUpsampleNearestExact2d                             Op = 728  // _upsample_nearest_exact2d
+	OpAtenUpsampleNearestExact2dVec                          Op = 729  // _upsample_nearest_exact2d.vec
+	OpAtenUpsampleNearestExact2dBackward                     Op = 730  // _upsample_nearest_exact2d_backward
+	OpAtenUpsampleNearestExact3d                             Op = 731  // _upsample_nearest_exact3d
+	OpAtenUpsampleNearestExact3dVec                          Op = 732  // _upsample_nearest_exact3d.vec
+	OpAtenUpsampleNearestExact3dBackward                     Op = 733  // _upsample_nearest_exact3d_backward
+	OpAtenUseCuDNNCTCLoss                                    Op = 734  // _use_cudnn_ctc_loss
+	OpAtenUseCuDNNCTCLossTensor                              Op = 735  // _use_cudnn_ctc_loss.Tensor
+	OpAtenUseCuDNNRNNFlattenWeight                           Op = 736  // _use_cudnn_rnn_flatten_weight
+	OpAtenUseMIOpenCTCLoss                                   Op = 737  // _use_miopen_ctc_loss
+	OpAtenUseMIOpenCTCLossTensor                             Op = 738  // _use_miopen_ctc_loss.Tensor
+	OpAtenValidateCompressedSparseIndices                    Op = 739  // _validate_compressed_sparse_indices
+	OpAtenValidateSparseBSCTensorArgs                        Op = 740  // _validate_sparse_bsc_tensor_args
+	OpAtenValidateSparseBSRTensorArgs                        Op = 741  // _validate_sparse_bsr_tensor_args
+	OpAtenValidateSparseCompressedTensorArgs                 Op = 742  // _validate_sparse_compressed_tensor_args
+	OpAtenValidateSparseCOOTensorArgs                        Op = 743  // _validate_sparse_coo_tensor_args
+	OpAtenValidateSparseCSCTensorArgs                        Op = 744  // _validate_sparse_csc_tensor_args
+	OpAtenValidateSparseCSRTensorArgs                        Op = 745  // _validate_sparse_csr_tensor_args
+	OpAtenValues                                             Op = 746  // _values
+	OpAtenValuesCopy                                         Op = 747  // _values_copy
+	OpAtenVersion                                            Op = 748  // _version
+	OpAtenWeightInt4PackMM                                   Op = 749  // _weight_int4pack_mm
+	OpAtenWeightInt4PackMMForCPU                             Op = 750  // _weight_int4pack_mm_for_cpu
+	OpAtenWeightInt4PackMMWithScalesAndZeros                 Op = 751  // _weight_int4pack_mm_with_scales_and_zeros
+	OpAtenWeightInt8PackMM                                   Op = 752  // _weight_int8pack_mm
+	OpAtenWeightNorm                                         Op = 753  // _weight_norm
+	OpAtenWeightNormDifferentiableBackward                   Op = 754  // _weight_norm_differentiable_backward
+	OpAtenWeightNormInterface                                Op = 755  // _weight_norm_interface
+	OpAtenWeightNormInterfaceBackward                        Op = 756  // _weight_norm_interface_backward
+	OpAtenWrappedLinearPrepack                               Op = 757  // _wrapped_linear_prepack
+	OpAtenWrappedQuantizedLinearPrepacked                    Op = 758  // _wrapped_quantized_linear_prepacked
+	OpAbs                                                    Op = 759  // abs
+	OpAbsInPlace                                             Op = 760  // abs_
+	OpAbsolute                                               Op = 761  // absolute
+	OpAbsoluteInPlace                                        Op = 762  // absolute_
+	OpAcos                                                   Op = 763  // acos
+	OpAcosInPlace                                            Op = 764  // acos_
+	OpAcosh                                                  Op = 765  // acosh
+	OpAcoshInPlace                                           Op = 766  // acosh_
+	OpAdaptiveAvgPool1d                                      Op = 767  // adaptive_avg_pool1d
+	OpAdaptiveAvgPool2d                                      Op = 768  // adaptive_avg_pool2d
+	OpAdaptiveAvgPool3d                                      Op = 769  // adaptive_avg_pool3d
+	OpAdaptiveMaxPool1d                                      Op = 770  // adaptive_max_pool1d
+	OpAdaptiveMaxPool2d                                      Op = 771  // adaptive_max_pool2d
+	OpAdaptiveMaxPool2dBackward                              Op = 772  // adaptive_max_pool2d_backward
+	OpAdaptiveMaxPool3d                                      Op = 773  // adaptive_max_pool3d
+	OpAdaptiveMaxPool3dBackward                              Op = 774  // adaptive_max_pool3d_backward
+	OpAddScalar                                              Op = 775  // add.Scalar
+	OpAddTensor                                              Op = 776  // add.Tensor
+	OpAddInPlaceScalar                                       Op = 777  // add_.Scalar
+	OpAddInPlaceTensor                                       Op = 778  // add_.Tensor
+	OpAddBMM                                                 Op = 779  // addbmm
+	OpAddBMMInPlace                                          Op = 780  // addbmm_
+	OpAddCDiv                                                Op = 781  // addcdiv
+	OpAddCDivInPlace                                         Op = 782  // addcdiv_
+	OpAddCMul                                                Op = 783  // addcmul
+	OpAddCMulInPlace                                         Op = 784  // addcmul_
+	OpAddMM                                                  Op = 785  // addmm
+	OpAddMMDType                                             Op = 786  // addmm.dtype
+	OpAddMMInPlace                                           Op = 787  // addmm_
+	OpAddMV                                                  Op = 788  // addmv
+	OpAddMVInPlace                                           Op = 789  // addmv_
+	OpAddR                                                   Op = 790  // addr
+	OpAddRInPlace                                            Op = 791  // addr_
+	OpAdjoint                                                Op = 792  // adjoint
+	OpAffineGridGenerator                                    Op = 793  // affine_grid_generator
+	OpAffineGridGeneratorBackward                            Op = 794  // affine_grid_generator_backward
+	OpAlias                                                  Op = 795  // alias
+	OpAliasCopy                                              Op = 796  // alias_copy
+	OpAlignAs                                                Op = 797  // align_as
+	OpAlignTensors                                           Op = 798  // align_tensors
+	OpAll                                                    Op = 799  // all
+	OpAllDim                                                 Op = 800  // all.dim
+	OpAllDims                                                Op = 801  // all.dims
+	OpAllClose                                               Op = 802  // allclose
+	OpAlphaDropout                                           Op = 803  // alpha_dropout
+	OpAlphaDropoutInPlace                                    Op = 804  // alpha_dropout_
+	OpAMax                                                   Op = 805  // amax
+	OpAMin                                                   Op = 806  // amin
+	OpAMinMax                                                Op = 807  // aminmax
+	OpAngle                                                  Op = 808  // angle
+	OpAny                                                    Op = 809  // any
+	OpAnyDim                                                 Op = 810  // any.dim
+	OpAnyDims                                                Op = 811  // any.dims
+	OpArange                                                 Op = 812  // arange
+	OpArangeStart                                            Op = 813  // arange.start
+	OpArangeStartStep                                        Op = 814  // arange.start_step
+	OpArccos                                                 Op = 815  // arccos
+	OpArccosInPlace                                          Op = 816  // arccos_
+	OpArccosh                                                Op = 817  // arccosh
+	OpArccoshInPlace                                         Op = 818  // arccosh_
+	OpArcsin                                                 Op = 819  // arcsin
+	OpArcsinInPlace                                          Op = 820  // arcsin_
+	OpArcsinh                                                Op = 821  // arcsinh
+	OpArcsinhInPlace                                         Op = 822  // arcsinh_
+	OpArctan                                                 Op = 823  // arctan
+	OpArctan2                                                Op = 824  // arctan2
+	OpArctan2InPlace                                         Op = 825  // arctan2_
+	OpArctanInPlace                                          Op = 826  // arctan_
+	OpArctanh                                                Op = 827  // arctanh
+	OpArctanhInPlace                                         Op = 828  // arctanh_
+	OpArgMax                                                 Op = 829  // argmax
+	OpArgMin                                                 Op = 830  // argmin
+	OpArgSort                                                Op = 831  // argsort
+	OpArgSortStable                                          Op = 832  // argsort.stable
+	OpArgWhere                                               Op = 833  // argwhere
+	OpAsStrided                                              Op = 834  // as_strided
+	OpAsStridedInPlace                                       Op = 835  // as_strided_
+	OpAsStridedCopy                                          Op = 836  // as_strided_copy
+	OpAsStridedScatter                                       Op = 837  // as_strided_scatter
+	OpAsin                                                   Op = 838  // asin
+	OpAsinInPlace                                            Op = 839  // asin_
+	OpAsinh                                                  Op = 840  // asinh
+	OpAsinhInPlace                                           Op = 841  // asinh_
+	OpAtan                                                   Op = 842  // atan
+	OpAtan2                                                  Op = 843  // atan2
+	OpAtan2InPlace                                           Op = 844  // atan2_
+	OpAtanInPlace                                            Op = 845  // atan_
+	OpAtanh                                                  Op = 846  // atanh
+	OpAtanhInPlace                                           Op = 847  // atanh_
+	OpAtLeast1d                                              Op = 848  // atleast_1d
+	OpAtLeast1dSequence                                      Op = 849  // atleast_1d.Sequence
+	OpAtLeast2d                                              Op = 850  // atleast_2d
+	OpAtLeast2dSequence                                      Op = 851  // atleast_2d.Sequence
+	OpAtLeast3d                                              Op = 852  // atleast_3d
+	OpAtLeast3dSequence                                      Op = 853  // atleast_3d.Sequence
+	OpAvgPool1d                                              Op = 854  // avg_pool1d
+	OpAvgPool2d                                              Op = 855  // avg_pool2d
+	OpAvgPool2dBackward                                      Op = 856  // avg_pool2d_backward
+	OpAvgPool3d                                              Op = 857  // avg_pool3d
+	OpAvgPool3dBackward                                      Op = 858  // avg_pool3d_backward
+	OpBAddBMM                                                Op = 859  // baddbmm
+	OpBAddBMMDType                                           Op = 860  // baddbmm.dtype
+	OpBAddBMMInPlace                                         Op = 861  // baddbmm_
+	OpBartlettWindow                                         Op = 862  // bartlett_window
+	OpBartlettWindowPeriodic                                 Op = 863  // bartlett_window.periodic
+	OpBatchNorm                                              Op = 864  // batch_norm
+	OpBatchNormBackward                                      Op = 865  // batch_norm_backward
+	OpBatchNormBackwardElemt                                 Op = 866  // batch_norm_backward_elemt
+	OpBatchNormBackwardReduce                                Op = 867  // batch_norm_backward_reduce
+	OpBatchNormElemt                                         Op = 868  // batch_norm_elemt
+	OpBatchNormGatherStats                                   Op = 869  // batch_norm_gather_stats
+	OpBatchNormGatherStatsWithCounts                         Op = 870  // batch_norm_gather_stats_with_counts
+	OpBatchNormStats                                         Op = 871  // batch_norm_stats
+	OpBatchNormUpdateStats                                   Op = 872  // batch_norm_update_stats
+	OpBernoulli                                              Op = 873  // bernoulli
+	OpBernoulliP                                             Op = 874  // bernoulli.p
+	OpBernoulliInPlaceTensor                                 Op = 875  // bernoulli_.Tensor
+	OpBernoulliInPlaceFloat                                  Op = 876  // bernoulli_.float
+	OpBilinear                                               Op = 877  // bilinear
+	OpBinaryCrossEntropy                                     Op = 878  // binary_cross_entropy
+	OpBinaryCrossEntropyBackward                             Op = 879  // binary_cross_entropy_backward
+	OpBinaryCrossEntropyWithLogits                           Op = 880  // binary_cross_entropy_with_logits
+	OpBinCount                                               Op = 881  // bincount
+	OpBinomial                                               Op = 882  // binomial
+	OpBitwiseAndScalar                                       Op = 883  // bitwise_and.Scalar
+	OpBitwiseAndScalarTensor                                 Op = 884  // bitwise_and.Scalar_Tensor
+	OpBitwiseAndTensor                                       Op = 885  // bitwise_and.Tensor
+	OpBitwiseAndInPlaceScalar                                Op = 886  // bitwise_and_.Scalar
+	OpBitwiseAndInPlaceTensor                                Op = 887  // bitwise_and_.Tensor
+	OpBitwiseLeftShiftScalarTensor                           Op = 888  // bitwise_left_shift.Scalar_Tensor
+	OpBitwiseLeftShiftTensor                                 Op = 889  // bitwise_left_shift.Tensor
+	OpBitwiseLeftShiftTensorScalar                           Op = 890  // bitwise_left_shift.Tensor_Scalar
+	OpBitwiseLeftShiftInPlaceTensor                          Op = 891  // bitwise_left_shift_.Tensor
+	OpBitwiseLeftShiftInPlaceTensorScalar                    Op = 892  // bitwise_left_shift_.Tensor_Scalar
+	OpBitwiseNot                                             Op = 893  // bitwise_not
+	OpBitwiseNotInPlace                                      Op = 894  // bitwise_not_
+	OpBitwiseOrScalar                                        Op = 895  // bitwise_or.Scalar
+	OpBitwiseOrScalarTensor                                  Op = 896  // bitwise_or.Scalar_Tensor
+	OpBitwiseOrTensor                                        Op = 897  // bitwise_or.Tensor
+	OpBitwiseOrInPlaceScalar                                 Op = 898  // bitwise_or_.Scalar
+	OpBitwiseOrInPlaceTensor                                 Op = 899  // bitwise_or_.Tensor
+	OpBitwiseRightShiftScalarTensor                          Op = 900  // bitwise_right_shift.Scalar_Tensor
+	OpBitwiseRightShiftTensor                                Op = 901  // bitwise_right_shift.Tensor
+	OpBitwiseRightShiftTensorScalar                          Op = 902  // bitwise_right_shift.Tensor_Scalar
+	OpBitwiseRightShiftInPlaceTensor                         Op = 903  // bitwise_right_shift_.Tensor
+	OpBitwiseRightShiftInPlaceTensorScalar                   Op = 904  // bitwise_right_shift_.Tensor_Scalar
+	OpBitwiseXorScalar                                       Op = 905  // bitwise_xor.Scalar
+	OpBitwiseXorScalarTensor                                 Op = 906  // bitwise_xor.Scalar_Tensor
+	OpBitwiseXorTensor                                       Op = 907  // bitwise_xor.Tensor
+	OpBitwiseXorInPlaceScalar                                Op = 908  // bitwise_xor_.Scalar
+	OpBitwiseXorInPlaceTensor                                Op = 909  // bitwise_xor_.Tensor
+	OpBlackmanWindow                                         Op = 910  // blackman_window
+	OpBlackmanWindowPeriodic                                 Op = 911  // blackman_window.periodic
+	OpBlockDiag                                              Op = 912  // block_diag
+	OpBMM                                                    Op = 913  // bmm
+	OpBMMDType                                               Op = 914  // bmm.dtype
+	OpBroadcastTensors                                       Op = 915  // broadcast_tensors
+	OpBroadcastTo                                            Op = 916  // broadcast_to
+	OpBucketizeScalar                                        Op = 917  // bucketize.Scalar
+	OpBucketizeTensor                                        Op = 918  // bucketize.Tensor
+	OpCanCast                                                Op = 919  // can_cast
+	OpCartesianProd                                          Op = 920  // cartesian_prod
+	OpCat                                                    Op = 921  // cat
+	OpCauchyInPlace                                          Op = 922  // cauchy_
+	OpCColIndices                                            Op = 923  // ccol_indices
+	OpCColIndicesCopy                                        Op = 924  // ccol_indices_copy
+	OpCDist                                                  Op = 925  // cdist
+	OpCeil                                                   Op = 926  // ceil
+	OpCeilInPlace                                            Op = 927  // ceil_
+	OpCELU                                                   Op = 928  // celu
+	OpCELUInPlace                                            Op = 929  // celu_
+	OpChainMatMul                                            Op = 930  // chain_matmul
+	OpCHalf                                                  Op = 931  // chalf
+	OpChannelShuffle                                         Op = 932  // channel_shuffle
+	OpCholesky                                               Op = 933  // cholesky
+	OpCholeskyInverse                                        Op = 934  // cholesky_inverse
+	OpCholeskySolve                                          Op = 935  // cholesky_solve
+	OpChooseQParamsOptimized                                 Op = 936  // choose_qparams_optimized
+	OpChunk                                                  Op = 937  // chunk
+	OpClamp                                                  Op = 938  // clamp
+	OpClampTensor                                            Op = 939  // clamp.Tensor
+	OpClampInPlace                                           Op = 940  // clamp_
+	OpClampInPlaceTensor                                     Op = 941  // clamp_.Tensor
+	OpClampMax                                               Op = 942  // clamp_max
+	OpClampMaxTensor                                         Op = 943  // clamp_max.Tensor
+	OpClampMaxInPlace                                        Op = 944  // clamp_max_
+	OpClampMaxInPlaceTensor                                  Op = 945  // clamp_max_.Tensor
+	OpClampMin                                               Op = 946  // clamp_min
+	OpClampMinTensor                                         Op = 947  // clamp_min.Tensor
+	OpClampMinInPlace                                        Op = 948  // clamp_min_
+	OpClampMinInPlaceTensor                                  Op = 949  // clamp_min_.Tensor
+	OpClip                                                   Op = 950  // clip
+	OpClipTensor                                             Op = 951  // clip.Tensor
+	OpClipInPlace                                            Op = 952  // clip_
+	OpClipInPlaceTensor                                      Op = 953  // clip_.Tensor
+	OpClone                                                  Op = 954  // clone
+	OpCoalesce                                               Op = 955  // coalesce
+	OpCol2Im                                                 Op = 956  // col2im
+	OpColIndices                                             Op = 957  // col_indices
+	OpColIndicesCopy                                         Op = 958  // col_indices_copy
+	OpColumnStack                                            Op = 959  // column_stack
+	OpCombinations                                           Op = 960  // combinations
+	OpComplex                                                Op = 961  // complex
+	OpConcat                                                 Op = 962  // concat
+	OpConcatenate                                            Op = 963  // concatenate
+	OpConj                                                   Op = 964  // conj
+	OpConjPhysical                                           Op = 965  // conj_physical
+	OpConjPhysicalInPlace                                    Op = 966  // conj_physical_
+	OpConstantPadND                                          Op = 967  // constant_pad_nd
+	OpContiguous                                             Op = 968  // contiguous
+	OpConv1d                                                 Op = 969  // conv1d
+	OpConv1dPadding                                          Op = 970  // conv1d.padding
+	OpConv2d                                                 Op = 971  // conv2d
+	OpConv2dPadding                                          Op = 972  // conv2d.padding
+	OpConv3d                                                 Op = 973  // conv3d
+	OpConv3dPadding                                          Op = 974  // conv3d.padding
+	OpConvDepthwise3d                                        Op = 975  // conv_depthwise3d
+	OpConvTBC                                                Op = 976  // conv_tbc
+	OpConvTBCBackward                                        Op = 977  // conv_tbc_backward
+	OpConvTranspose1d                                        Op = 978  // conv_transpose1d
+	OpConvTranspose2dInput                                   Op = 979  // conv_transpose2d.input
+	OpConvTranspose3dInput                                   Op = 980  // conv_transpose3d.input
+	OpConvolution                                            Op = 981  // convolution
+	OpConvolutionBackward                                    Op = 982  // convolution_backward
+	OpConvolutionBackwardOverrideable                        Op = 983  // convolution_backward_overrideable
+	OpConvolutionOverrideable                                Op = 984  // convolution_overrideable
+	OpCopy                                                   Op = 985  // copy
+	OpCopyInPlace                                            Op = 986  // copy_
+	OpCopySparseToSparseInPlace                              Op = 987  // copy_sparse_to_sparse_
+	OpCopysignScalar                                         Op = 988  // copysign.Scalar
+	OpCopysignTensor                                         Op = 989  // copysign.Tensor
+	OpCopysignInPlaceScalar                                  Op = 990  // copysign_.Scalar
+	OpCopysignInPlaceTensor                                  Op = 991  // copysign_.Tensor
+	OpCorrCoef                                               Op = 992  // corrcoef
+	OpCos                                                    Op = 993  // cos
+	OpCosInPlace                                             Op = 994  // cos_
+	OpCosh                                                   Op = 995  // cosh
+	OpCoshInPlace                                            Op = 996  // cosh_
+	OpCosineEmbeddingLoss                                    Op = 997  // cosine_embedding_loss
+	OpCosineSimilarity                                       Op = 998  // cosine_similarity
+	OpCountNonzero                                           Op = 999  // count_nonzero
+	OpCountNonzeroDimIntList                                 Op = 1000 // count_nonzero.dim_IntList
+	OpCov                                                    Op = 1001 // cov
+	OpCross                                                  Op = 1002 // cross
+	OpCrossEntropyLoss                                       Op = 1003 // cross_entropy_loss
+	OpCRowIndices                                            Op = 1004 // crow_indices
+	OpCRowIndicesCopy                                        Op = 1005 // crow_indices_copy
+	OpCTCLossIntList                                         Op = 1006 // ctc_loss.IntList
+	OpCTCLossTensor                                          Op = 1007 // ctc_loss.Tensor
+	OpCuDNNAffineGridGenerator                               Op = 1008 // cudnn_affine_grid_generator
+	OpCuDNNAffineGridGeneratorBackward                       Op = 1009 // cudnn_affine_grid_generator_backward
+	OpCuDNNBatchNorm                                         Op = 1010 // cudnn_batch_norm
+	OpCuDNNBatchNormBackward                                 Op = 1011 // cudnn_batch_norm_backward
+	OpCuDNNConvolution                                       Op = 1012 // cudnn_convolution
+	OpCuDNNConvolutionAddReLU                                Op = 1013 // cudnn_convolution_add_relu
+	OpCuDNNConvolutionReLU                                   Op = 1014 // cudnn_convolution_relu
+	OpCuDNNConvolutionTranspose                              Op = 1015 // cudnn_convolution_transpose
+	OpCuDNNGridSampler                                       Op = 1016 // cudnn_grid_sampler
+	OpCuDNNGridSamplerBackward                               Op = 1017 // cudnn_grid_sampler_backward
+	OpCuDNNIsAcceptable                                      Op = 1018 // cudnn_is_acceptable
+	OpCumMax                                                 Op = 1019 // cummax
+	OpCumMaxMinBackward                                      Op = 1020 // cummaxmin_backward
+	OpCumMin                                                 Op = 1021 // cummin
+	OpCumProd                                                Op = 1022 // cumprod
+	OpCumProdInPlace                                         Op = 1023 // cumprod_
+	OpCumProdBackward                                        Op = 1024 // cumprod_backward
+	OpCumSum                                                 Op = 1025 // cumsum
+	OpCumSumInPlace                                          Op = 1026 // cumsum_
+	OpCumulativeTrapezoidDx                                  Op = 1027 // cumulative_trapezoid.dx
+	OpCumulativeTrapezoidX                                   Op = 1028 // cumulative_trapezoid.x
+	OpData                                                   Op = 1029 // data
+	OpDeg2Rad                                                Op = 1030 // deg2rad
+	OpDeg2RadInPlace                                         Op = 1031 // deg2rad_
+	OpDenseDim                                               Op = 1032 // dense_dim
+	OpDequantizeSelf                                         Op = 1033 // dequantize.self
+	OpDequantizeTensors                                      Op = 1034 // dequantize.tensors
+	OpDet                                                    Op = 1035 // det
+	OpDetach                                                 Op = 1036 // detach
+	OpDetachInPlace                                          Op = 1037 // detach_
+	OpDetachCopy                                             Op = 1038 // detach_copy
+	OpDiag                                                   Op = 1039 // diag
+	OpDiagEmbed                                              Op = 1040 // diag_embed
+	OpDiagFlat                                               Op = 1041 // diagflat
+	OpDiagonal                                               Op = 1042 // diagonal
+	OpDiagonalBackward                                       Op = 1043 // diagonal_backward
+	OpDiagonalCopy                                           Op = 1044 // diagonal_copy
+	OpDiagonalScatter                                        Op = 1045 // diagonal_scatter
+	OpDiff                                                   Op = 1046 // diff
+	OpDigamma                                                Op = 1047 // digamma
+	OpDigammaInPlace                                         Op = 1048 // digamma_
+	OpDist                                                   Op = 1049 // dist
+	OpDivScalar                                              Op = 1050 // div.Scalar
+	OpDivScalarMode                                          Op = 1051 // div.Scalar_mode
+	OpDivTensor                                              Op = 1052 // div.Tensor
+	OpDivTensorMode                                          Op = 1053 // div.Tensor_mode
+	OpDivInPlaceScalar                                       Op = 1054 // div_.Scalar
+	OpDivInPlaceScalarMode                                   Op = 1055 // div_.Scalar_mode
+	OpDivInPlaceTensor                                       Op = 1056 // div_.Tensor
+	OpDivInPlaceTensorMode                                   Op = 1057 // div_.Tensor_mode
+	OpDivideScalar                                           Op = 1058 // divide.Scalar
+	OpDivideScalarMode                                       Op = 1059 // divide.Scalar_mode
+	OpDivideTensor                                           Op = 1060 // divide.Tensor
+	OpDivideTensorMode                                       Op = 1061 // divide.Tensor_mode
+	OpDivideInPlaceScalar                                    Op = 1062 // divide_.Scalar
+	OpDivideInPlaceScalarMode                                Op = 1063 // divide_.Scalar_mode
+	OpDivideInPlaceTensor                                    Op = 1064 // divide_.Tensor
+	OpDivideInPlaceTensorMode                                Op = 1065 // divide_.Tensor_mode
+	OpDot                                                    Op = 1066 // dot
+	OpDropout                                                Op = 1067 // dropout
+	OpDropoutInPlace                                         Op = 1068 // dropout_
+	OpDSplitArray                                            Op = 1069 // dsplit.array
+	OpDSplitInt                                              Op = 1070 // dsplit.int
+	OpDStack                                                 Op = 1071 // dstack
+	OpEinsum                                                 Op = 1072 // einsum
+	OpELU                                                    Op = 1073 // elu
+	OpELUInPlace                                             Op = 1074 // elu_
+	OpELUBackward                                            Op = 1075 // elu_backward
+	OpEmbedding                                              Op = 1076 // embedding
+	OpEmbeddingBackward                                      Op = 1077 // embedding_backward
+	OpEmbeddingBag                                           Op = 1078 // embedding_bag
+	OpEmbeddingBagPaddingIdx                                 Op = 1079 // embedding_bag.padding_idx
+	OpEmbeddingDenseBackward                                 Op = 1080 // embedding_dense_backward
+	OpEmbeddingRenormInPlace                                 Op = 1081 // embedding_renorm_
+	OpEmbeddingSparseBackward                                Op = 1082 // embedding_sparse_backward
+	OpEmptyMemoryFormat                                      Op = 1083 // empty.memory_format
+	OpEmptyLike                                              Op = 1084 // empty_like
+	OpEmptyPermuted                                          Op = 1085 // empty_permuted
+	OpEmptyQuantized                                         Op = 1086 // empty_quantized
+	OpEmptyStrided                                           Op = 1087 // empty_strided
+	OpEqScalar                                               Op = 1088 // eq.Scalar
+	OpEqTensor                                               Op = 1089 // eq.Tensor
+	OpEqInPlaceScalar                                        Op = 1090 // eq_.Scalar
+	OpEqInPlaceTensor                                        Op = 1091 // eq_.Tensor
+	OpEqual                                                  Op = 1092 // equal
+	OpErf                                                    Op = 1093 // erf
+	OpErfInPlace                                             Op = 1094 // erf_
+	OpErfc                                                   Op = 1095 // erfc
+	OpErfcInPlace                                            Op = 1096 // erfc_
+	OpErfinv                                                 Op = 1097 // erfinv
+	OpErfinvInPlace                                          Op = 1098 // erfinv_
+	OpExp                                                    Op = 1099 // exp
+	OpExp2                                                   Op = 1100 // exp2
+	OpExp2InPlace                                            Op = 1101 // exp2_
+	OpExpInPlace                                             Op = 1102 // exp_
+	OpExpand                                                 Op = 1103 // expand
+	OpExpandAs                                               Op = 1104 // expand_as
+	OpExpandCopy                                             Op = 1105 // expand_copy
+	OpExpm1                                                  Op = 1106 // expm1
+	OpExpm1InPlace                                           Op = 1107 // expm1_
+	OpExponentialInPlace                                     Op = 1108 // exponential_
+	OpEye                                                    Op = 1109 // eye
+	OpEyeM                                                   Op = 1110 // eye.m
+	OpFakeQuantizePerChannelAffine                           Op = 1111 // fake_quantize_per_channel_affine
+	OpFakeQuantizePerChannelAffineCacheMask                  Op = 1112 // fake_quantize_per_channel_affine_cachemask
+	OpFakeQuantizePerChannelAffineCacheMaskBackward          Op = 1113 // fake_quantize_per_channel_affine_cachemask_backward
+	OpFakeQuantizePerTensorAffine                            Op = 1114 // fake_quantize_per_tensor_affine
+	OpFakeQuantizePerTensorAffineTensorQParams               Op = 1115 // fake_quantize_per_tensor_affine.tensor_qparams
+	OpFakeQuantizePerTensorAffineCacheMask                   Op = 1116 // fake_quantize_per_tensor_affine_cachemask
+	OpFakeQuantizePerTensorAffineCacheMaskBackward           Op = 1117 // fake_quantize_per_tensor_affine_cachemask_backward
+	OpFBGEMMLinearFP16Weight                                 Op = 1118 // fbgemm_linear_fp16_weight
+	OpFBGEMMLinearFP16WeightFP32Activation                   Op = 1119 // fbgemm_linear_fp16_weight_fp32_activation
+	OpFBGEMMLinearInt8Weight                                 Op = 1120 // fbgemm_linear_int8_weight
+	OpFBGEMMLinearInt8WeightFP32Activation                   Op = 1121 // fbgemm_linear_int8_weight_fp32_activation
+	OpFBGEMMLinearQuantizeWeight                             Op = 1122 // fbgemm_linear_quantize_weight
+	OpFBGEMMPackGEMMMatrixFP16                               Op = 1123 // fbgemm_pack_gemm_matrix_fp16
+	OpFBGEMMPackQuantizedMatrix                              Op = 1124 // fbgemm_pack_quantized_matrix
+	OpFBGEMMPackQuantizedMatrixKN                            Op = 1125 // fbgemm_pack_quantized_matrix.KN
+	OpFeatureAlphaDropout                                    Op = 1126 // feature_alpha_dropout
+	OpFeatureAlphaDropoutInPlace                             Op = 1127 // feature_alpha_dropout_
+	OpFeatureDropout                                         Op = 1128 // feature_dropout
+	OpFeatureDropoutInPlace                                  Op = 1129 // feature_dropout_
+	OpFFTFFT                                                 Op = 1130 // fft_fft
+	OpFFTFFT2                                                Op = 1131 // fft_fft2
+	OpFFTFFTFreq                                             Op = 1132 // fft_fftfreq
+	OpFFTFFTN                                                Op = 1133 // fft_fftn
+	OpFFTFFTShift                                            Op = 1134 // fft_fftshift
+	OpFFTHFFT                                                Op = 1135 // fft_hfft
+	OpFFTHFFT2                                               Op = 1136 // fft_hfft2
+	OpFFTHFFTN                                               Op = 1137 // fft_hfftn
+	OpFFTIFFT                                                Op = 1138 // fft_ifft
+	OpFFTIFFT2                                               Op = 1139 // fft_ifft2
+	OpFFTIFFTN                                               Op = 1140 // fft_ifftn
+	OpFFTIFFTShift                                           Op = 1141 // fft_ifftshift
+	OpFFTIHFFT                                               Op = 1142 // fft_ihfft
+	OpFFTIHFFT2                                              Op = 1143 // fft_ihfft2
+	OpFFTIHFFTN                                              Op = 1144 // fft_ihfftn
+	OpFFTIRFFT                                               Op = 1145 // fft_irfft
+	OpFFTIRFFT2                                              Op = 1146 // fft_irfft2
+	OpFFTIRFFTN                                              Op = 1147 // fft_irfftn
+	OpFFTRFFT                                                Op = 1148 // fft_rfft
+	OpFFTRFFT2                                               Op = 1149 // fft_rfft2
+	OpFFTRFFTFreq                                            Op = 1150 // fft_rfftfreq
+	OpFFTRFFTN                                               Op = 1151 // fft_rfftn
+	OpFillScalar                                             Op = 1152 // fill.Scalar
+	OpFillTensor                                             Op = 1153 // fill.Tensor
+	OpFillInPlaceScalar                                      Op = 1154 // fill_.Scalar
+	OpFillInPlaceTensor                                      Op = 1155 // fill_.Tensor
+	OpFillDiagonalInPlace                                    Op = 1156 // fill_diagonal_
+	OpFix                                                    Op = 1157 // fix
+	OpFixInPlace                                             Op = 1158 // fix_
+	OpFlattenUsingInts                                       Op = 1159 // flatten.using_ints
+	OpFlattenDenseTensors                                    Op = 1160 // flatten_dense_tensors
+	OpFlip                                                   Op = 1161 // flip
+	OpFlipLR                                                 Op = 1162 // fliplr
+	OpFlipUD                                                 Op = 1163 // flipud
+	OpFloatPowerScalar                                       Op = 1164 // float_power.Scalar
+	OpFloatPowerTensorScalar                                 Op = 1165 // float_power.Tensor_Scalar
+	OpFloatPowerTensorTensor                                 Op = 1166 // float_power.Tensor_Tensor
+	OpFloatPowerInPlaceScalar                                Op = 1167 // float_power_.Scalar
+	OpFloatPowerInPlaceTensor                                Op = 1168 // float_power_.Tensor
+	OpFloor                                                  Op = 1169 // floor
+	OpFloorInPlace                                           Op = 1170 // floor_
+	OpFloorDivide                                            Op = 1171 // floor_divide
+	OpFloorDivideScalar                                      Op = 1172 // floor_divide.Scalar
+	OpFloorDivideInPlaceScalar                               Op = 1173 // floor_divide_.Scalar
+	OpFloorDivideInPlaceTensor                               Op = 1174 // floor_divide_.Tensor
+	OpFMax                                                   Op = 1175 // fmax
+	OpFMin                                                   Op = 1176 // fmin
+	OpFModScalar                                             Op = 1177 // fmod.Scalar
+	OpFModTensor                                             Op = 1178 // fmod.Tensor
+	OpFModInPlaceScalar                                      Op = 1179 // fmod_.Scalar
+	OpFModInPlaceTensor                                      Op = 1180 // fmod_.Tensor
+	OpFrac                                                   Op = 1181 // frac
+	OpFracInPlace                                            Op = 1182 // frac_
+	OpFractionalMaxPool2d                                    Op = 1183 // fractional_max_pool2d
+	OpFractionalMaxPool2dBackward                            Op = 1184 // fractional_max_pool2d_backward
+	OpFractionalMaxPool3d                                    Op = 1185 // fractional_max_pool3d
+	OpFractionalMaxPool3dBackward                            Op = 1186 // fractional_max_pool3d_backward
+	OpFrexpTensor                                            Op = 1187 // frexp.Tensor
+	OpFrobeniusNormDim                                       Op = 1188 // frobenius_norm.dim
+	OpFromFile                                               Op = 1189 // from_file
+	OpFull                                                   Op = 1190 // full
+	OpFullLike                                               Op = 1191 // full_like
+	OpFusedMovingAvgObsFakeQuant                             Op = 1192 // fused_moving_avg_obs_fake_quant
+	OpGather                                                 Op = 1193 // gather
+	OpGatherBackward                                         Op = 1194 // gather_backward
+	OpGCD                                                    Op = 1195 // gcd
+	OpGCDInPlace                                             Op = 1196 // gcd_
+	OpGeScalar                                               Op = 1197 // ge.Scalar
+	OpGeTensor                                               Op = 1198 // ge.Tensor
+	OpGeInPlaceScalar                                        Op = 1199 // ge_.Scalar
+	OpGeInPlaceTensor                                        Op = 1200 // ge_.Tensor
+	OpGELU                                                   Op = 1201 // gelu
+	OpGELUInPlace                                            Op = 1202 // gelu_
+	OpGELUBackward                                           Op = 1203 // gelu_backward
+	OpGeometricInPlace                                       Op = 1204 // geometric_
+	OpGeqrf                                                  Op = 1205 // geqrf
+	OpGer                                                    Op = 1206 // ger
+	OpGLU                                                    Op = 1207 // glu
+	OpGLUBackward                                            Op = 1208 // glu_backward
+	OpGLUBackwardJVP                                         Op = 1209 // glu_backward_jvp
+	OpGLUJVP                                                 Op = 1210 // glu_jvp
+	OpGradientArray                                          Op = 1211 // gradient.array
+	OpGradientScalararray                                    Op = 1212 // gradient.scalararray
+	OpGradientScalarint                                      Op = 1213 // gradient.scalarint
+	OpGradientScalarrayarray                                 Op = 1214 // gradient.scalarrayarray
+	OpGradientScalarrayint                                   Op = 1215 // gradient.scalarrayint
+	OpGradientTensorarray                                    Op = 1216 // gradient.tensorarray
+	OpGradientTensorarrayint                                 Op = 1217 // gradient.tensorarrayint
+	OpGreaterScalar                                          Op = 1218 // greater.Scalar
+	OpGreaterTensor                                          Op = 1219 // greater.Tensor
+	OpGreaterInPlaceScalar                                   Op = 1220 // greater_.Scalar
+	OpGreaterInPlaceTensor                                   Op = 1221 // greater_.Tensor
+	OpGreaterEqualScalar                                     Op = 1222 // greater_equal.Scalar
+	OpGreaterEqualTensor                                     Op = 1223 // greater_equal.Tensor
+	OpGreaterEqualInPlaceScalar                              Op = 1224 // greater_equal_.Scalar
+	OpGreaterEqualInPlaceTensor                              Op = 1225 // greater_equal_.Tensor
+	OpGridSampler                                            Op = 1226 // grid_sampler
+	OpGridSampler2d                                          Op = 1227 // grid_sampler_2d
+	OpGridSampler2dBackward                                  Op = 1228 // grid_sampler_2d_backward
+	OpGridSampler3d                                          Op = 1229 // grid_sampler_3d
+	OpGridSampler3dBackward                                  Op = 1230 // grid_sampler_3d_backward
+	OpGroupNorm                                              Op = 1231 // group_norm
+	OpGRUData                                                Op = 1232 // gru.data
+	OpGRUInput                                               Op = 1233 // gru.input
+	OpGRUCell                                                Op = 1234 // gru_cell
+	OpGtScalar                                               Op = 1235 // gt.Scalar
+	OpGtTensor                                               Op = 1236 // gt.Tensor
+	OpGtInPlaceScalar                                        Op = 1237 // gt_.Scalar
+	OpGtInPlaceTensor                                        Op = 1238 // gt_.Tensor
+	OpHammingWindow                                          Op = 1239 // hamming_window
+	OpHammingWindowPeriodic                                  Op = 1240 // hamming_window.periodic
+	OpHammingWindowPeriodicAlpha                             Op = 1241 // hamming_window.periodic_alpha
+	OpHammingWindowPeriodicAlphaBeta                         Op = 1242 // hamming_window.periodic_alpha_beta
+	OpHannWindow                                             Op = 1243 // hann_window
+	OpHannWindowPeriodic                                     Op = 1244 // hann_window.periodic
+	OpHardshrink                                             Op = 1245 // hardshrink
+	OpHardshrinkBackward                                     Op = 1246 // hardshrink_backward
+	OpHardsigmoid                                            Op = 1247 // hardsigmoid
+	OpHardsigmoidInPlace                                     Op = 1248 // hardsigmoid_
+	OpHardsigmoidBackward                                    Op = 1249 // hardsigmoid_backward
+	OpHardswish                                              Op = 1250 // hardswish
+	OpHardswishInPlace                                       Op = 1251 // hardswish_
+	OpHardswishBackward                                      Op = 1252 // hardswish_backward
+	OpHardtanh                                               Op = 1253 // hardtanh
+	OpHardtanhInPlace                                        Op = 1254 // hardtanh_
+	OpHardtanhBackward                                       Op = 1255 // hardtanh_backward
+	OpHashTensor                                             Op = 1256 // hash_tensor
+	OpHeaviside                                              Op = 1257 // heaviside
+	OpHeavisideInPlace                                       Op = 1258 // heaviside_
+	OpHingeEmbeddingLoss                                     Op = 1259 // hinge_embedding_loss
+	OpHistc                                                  Op = 1260 // histc
+	OpHistogramBinCt                                         Op = 1261 // histogram.bin_ct
+	OpHistogramBinsTensor                                    Op = 1262 // histogram.bins_tensor
+	OpHistogramDD                                            Op = 1263 // histogramdd
+	OpHistogramDDTensorListBins                              Op = 1264 // histogramdd.TensorList_bins
+	OpHistogramDDIntBins                                     Op = 1265 // histogramdd.int_bins
+	OpHSplitArray                                            Op = 1266 // hsplit.array
+	OpHSplitInt                                              Op = 1267 // hsplit.int
+	OpHSPMM                                                  Op = 1268 // hspmm
+	OpHStack                                                 Op = 1269 // hstack
+	OpHuberLoss                                              Op = 1270 // huber_loss
+	OpHuberLossBackward                                      Op = 1271 // huber_loss_backward
+	OpHypot                                                  Op = 1272 // hypot
+	OpHypotInPlace                                           Op = 1273 // hypot_
+	OpI0                                                     Op = 1274 // i0
+	OpI0InPlace                                              Op = 1275 // i0_
+	OpIGamma                                                 Op = 1276 // igamma
+	OpIGammaInPlace                                          Op = 1277 // igamma_
+	OpIGammaC                                                Op = 1278 // igammac
+	OpIGammaCInPlace                                         Op = 1279 // igammac_
+	OpIm2Col                                                 Op = 1280 // im2col
+	OpImag                                                   Op = 1281 // imag
+	OpIndexTensor                                            Op = 1282 // index.Tensor
+	OpIndexAdd                                               Op = 1283 // index_add
+	OpIndexAddInPlace                                        Op = 1284 // index_add_
+	OpIndexCopy                                              Op = 1285 // index_copy
+	OpIndexCopyInPlace                                       Op = 1286 // index_copy_
+	OpIndexFillIntScalar                                     Op = 1287 // index_fill.int_Scalar
+	OpIndexFillIntTensor                                     Op = 1288 // index_fill.int_Tensor
+	OpIndexFillInPlaceIntScalar                              Op = 1289 // index_fill_.int_Scalar
+	OpIndexFillInPlaceIntTensor                              Op = 1290 // index_fill_.int_Tensor
+	OpIndexPut                                               Op = 1291 // index_put
+	OpIndexPutInPlace                                        Op = 1292 // index_put_
+	OpIndexReduce                                            Op = 1293 // index_reduce
+	OpIndexReduceInPlace                                     Op = 1294 // index_reduce_
+	OpIndexSelect                                            Op = 1295 // index_select
+	OpIndexSelectBackward                                    Op = 1296 // index_select_backward
+	OpIndices                                                Op = 1297 // indices
+	OpIndicesCopy                                            Op = 1298 // indices_copy
+	OpInfinitelyDifferentiableGELUBackward                   Op = 1299 // infinitely_differentiable_gelu_backward
+	OpInner                                                  Op = 1300 // inner
+	OpInstanceNorm                                           Op = 1301 // instance_norm
+	OpIntRepr                                                Op = 1302 // int_repr
+	OpInverse                                                Op = 1303 // inverse
+	OpIsCoalesced                                            Op = 1304 // is_coalesced
+	OpIsComplex                                              Op = 1305 // is_complex
+	OpIsConj                                                 Op = 1306 // is_conj
+	OpIsDistributed                                          Op = 1307 // is_distributed
+	OpIsFloatingPoint                                        Op = 1308 // is_floating_point
+	OpAtenIsInference                                        Op = 1309 // is_inference
+	OpIsLeaf                                                 Op = 1310 // is_leaf
+	OpIsNeg                                                  Op = 1311 // is_neg
+	OpIsNonzero                                              Op = 1312 // is_nonzero
+	OpIsPinned                                               Op = 1313 // is_pinned
+	OpIsSameSize                                             Op = 1314 // is_same_size
+	OpIsSetTo                                                Op = 1315 // is_set_to
+	OpIsSigned                                               Op = 1316 // is_signed
+	OpIsVulkanAvailable                                      Op = 1317 // is_vulkan_available
+	OpIsClose                                                Op = 1318 // isclose
+	OpIsFinite                                               Op = 1319 // isfinite
+	OpIsInScalarTensor                                       Op = 1320 // isin.Scalar_Tensor
+	OpIsInTensorScalar                                       Op = 1321 // isin.Tensor_Scalar
+	OpIsInTensorTensor                                       Op = 1322 // isin.Tensor_Tensor
+	OpIsInf                                                  Op = 1323 // isinf
+	OpIsNaN                                                  Op = 1324 // isnan
+	OpIsNegInf                                               Op = 1325 // isneginf
+	OpIsPosInf                                               Op = 1326 // isposinf
+	OpIsReal                                                 Op = 1327 // isreal
+	OpISTFT                                                  Op = 1328 // istft
+	OpAtenItem                                               Op = 1329 // item
+	OpKaiserWindow                                           Op = 1330 // kaiser_window
+	OpKaiserWindowBeta                                       Op = 1331 // kaiser_window.beta
+	OpKaiserWindowPeriodic                                   Op = 1332 // kaiser_window.periodic
+	OpKLDiv                                                  Op = 1333 // kl_div
+	OpKron                                                   Op = 1334 // kron
+	OpKthValue                                               Op = 1335 // kthvalue
+	OpL1Loss                                                 Op = 1336 // l1_loss
+	OpLayerNorm                                              Op = 1337 // layer_norm
+	OpLCM                                                    Op = 1338 // lcm
+	OpLCMInPlace                                             Op = 1339 // lcm_
+	OpLdexpTensor                                            Op = 1340 // ldexp.Tensor
+	OpLdexpInPlace                                           Op = 1341 // ldexp_
+	OpLeScalar                                               Op = 1342 // le.Scalar
+	OpLeTensor                                               Op = 1343 // le.Tensor
+	OpLeInPlaceScalar                                        Op = 1344 // le_.Scalar
+	OpLeInPlaceTensor                                        Op = 1345 // le_.Tensor
+	OpLeakyReLU                                              Op = 1346 // leaky_relu
+	OpLeakyReLUInPlace                                       Op = 1347 // leaky_relu_
+	OpLeakyReLUBackward                                      Op = 1348 // leaky_relu_backward
+	OpLerpScalar                                             Op = 1349 // lerp.Scalar
+	OpLerpTensor                                             Op = 1350 // lerp.Tensor
+	OpLerpInPlaceScalar                                      Op = 1351 // lerp_.Scalar
+	OpLerpInPlaceTensor                                      Op = 1352 // lerp_.Tensor
+	OpLessScalar                                             Op = 1353 // less.Scalar
+	OpLessTensor                                             Op = 1354 // less.Tensor
+	OpLessInPlaceScalar                                      Op = 1355 // less_.Scalar
+	OpLessInPlaceTensor                                      Op = 1356 // less_.Tensor
+	OpLessEqualScalar                                        Op = 1357 // less_equal.Scalar
+	OpLessEqualTensor                                        Op = 1358 // less_equal.Tensor
+	OpLessEqualInPlaceScalar                                 Op = 1359 // less_equal_.Scalar
+	OpLessEqualInPlaceTensor                                 Op = 1360 // less_equal_.Tensor
+	OpLgamma                                                 Op = 1361 // lgamma
+	OpLgammaInPlace                                          Op = 1362 // lgamma_
+	OpLift                                                   Op = 1363 // lift
+	OpLiftFresh                                              Op = 1364 // lift_fresh
+	OpLiftFreshCopy                                          Op = 1365 // lift_fresh_copy
+	OpLinalgPowsum                                           Op = 1366 // linalg__powsum
+	OpLinalgCholesky                                         Op = 1367 // linalg_cholesky
+	OpLinalgCholeskyEx                                       Op = 1368 // linalg_cholesky_ex
+	OpLinalgCond                                             Op = 1369 // linalg_cond
+	OpLinalgCondPStr                                         Op = 1370 // linalg_cond.p_str
+	OpLinalgCross                                            Op = 1371 // linalg_cross
+	OpLinalgDet                                              Op = 1372 // linalg_det
+	OpLinalgDiagonal                                         Op = 1373 // linalg_diagonal
+	OpLinalgEig                                              Op = 1374 // linalg_eig
+	OpLinalgEigh                                             Op = 1375 // linalg_eigh
+	OpLinalgEigvals                                          Op = 1376 // linalg_eigvals
+	OpLinalgEigvalsh                                         Op = 1377 // linalg_eigvalsh
+	OpLinalgHouseholderProduct                               Op = 1378 // linalg_householder_product
+	OpLinalgInv                                              Op = 1379 // linalg_inv
+	OpLinalgInvEx                                            Op = 1380 // linalg_inv_ex
+	OpLinalgLDLFactor                                        Op = 1381 // linalg_ldl_factor
+	OpLinalgLDLFactorEx                                      Op = 1382 // linalg_ldl_factor_ex
+	OpLinalgLDLSolve                                         Op = 1383 // linalg_ldl_solve
+	OpLinalgLstsq                                            Op = 1384 // linalg_lstsq
+	OpLinalgLU                                               Op = 1385 // linalg_lu
+	OpLinalgLUFactor                                         Op = 1386 // linalg_lu_factor
+	OpLinalgLUFactorEx                                       Op = 1387 // linalg_lu_factor_ex
+	OpLinalgLUSolve                                          Op = 1388 // linalg_lu_solve
+	OpLinalgMatMul                                           Op = 1389 // linalg_matmul
+	OpLinalgMatrixExp                                        Op = 1390 // linalg_matrix_exp
+	OpLinalgMatrixNorm                                       Op = 1391 // linalg_matrix_norm
+	OpLinalgMatrixNormStrOrd                                 Op = 1392 // linalg_matrix_norm.str_ord
+	OpLinalgMatrixPower                                      Op = 1393 // linalg_matrix_power
+	OpLinalgMatrixRank                                       Op = 1394 // linalg_matrix_rank
+	OpLinalgMatrixRankATolRTolFloat                          Op = 1395 // linalg_matrix_rank.atol_rtol_float
+	OpLinalgMatrixRankATolRTolTensor                         Op = 1396 // linalg_matrix_rank.atol_rtol_tensor
+	OpLinalgMatrixRankTolTensor                              Op = 1397 // linalg_matrix_rank.tol_tensor
+	OpLinalgMultiDot                                         Op = 1398 // linalg_multi_dot
+	OpLinalgNorm                                             Op = 1399 // linalg_norm
+	OpLinalgNormOrdStr                                       Op = 1400 // linalg_norm.ord_str
+	OpLinalgPinv                                             Op = 1401 // linalg_pinv
+	OpLinalgPinvATolRTolFloat                                Op = 1402 // linalg_pinv.atol_rtol_float
+	OpLinalgPinvATolRTolTensor                               Op = 1403 // linalg_pinv.atol_rtol_tensor
+	OpLinalgPinvRCondTensor                                  Op = 1404 // linalg_pinv.rcond_tensor
+	OpLinalgQR                                               Op = 1405 // linalg_qr
+	OpLinalgSLogDet                                          Op = 1406 // linalg_slogdet
+	OpLinalgSolve                                            Op = 1407 // linalg_solve
+	OpLinalgSolveEx                                          Op = 1408 // linalg_solve_ex
+	OpLinalgSolveTriangular                                  Op = 1409 // linalg_solve_triangular
+	OpLinalgSVD                                              Op = 1410 // linalg_svd
+	OpLinalgSVDVals                                          Op = 1411 // linalg_svdvals
+	OpLinalgTensorInv                                        Op = 1412 // linalg_tensorinv
+	OpLinalgTensorSolve                                      Op = 1413 // linalg_tensorsolve
+	OpLinalgVander                                           Op = 1414 // linalg_vander
+	OpLinalgVecDot                                           Op = 1415 // linalg_vecdot
+	OpLinalgVectorNorm                                       Op = 1416 // linalg_vector_norm
+	OpLinear                                                 Op = 1417 // linear
+	OpLinearBackward                                         Op = 1418 // linear_backward
+	OpLinspace                                               Op = 1419 // linspace
+	OpLinspaceScalarTensor                                   Op = 1420 // linspace.Scalar_Tensor
+	OpLinspaceTensorScalar                                   Op = 1421 // linspace.Tensor_Scalar
+	OpLinspaceTensorTensor                                   Op = 1422 // linspace.Tensor_Tensor
+	OpLog                                                    Op = 1423 // log
+	OpLog10                                                  Op = 1424 // log10
+	OpLog10InPlace                                           Op = 1425 // log10_
+	OpLog1p                                                  Op = 1426 // log1p
+	OpLog1pInPlace                                           Op = 1427 // log1p_
+	OpLog2                                                   Op = 1428 // log2
+	OpLog2InPlace                                            Op = 1429 // log2_
+	OpLogInPlace                                             Op = 1430 // log_
+	OpLogNormalInPlace                                       Op = 1431 // log_normal_
+	OpLogSigmoid                                             Op = 1432 // log_sigmoid
+	OpLogSigmoidBackward                                     Op = 1433 // log_sigmoid_backward
+	OpLogSigmoidForward                                      Op = 1434 // log_sigmoid_forward
+	OpLogSoftmaxInt                                          Op = 1435 // log_softmax.int
+	OpLogAddExp                                              Op = 1436 // logaddexp
+	OpLogAddExp2                                             Op = 1437 // logaddexp2
+	OpLogCumSumExp                                           Op = 1438 // logcumsumexp
+	OpLogDet                                                 Op = 1439 // logdet
+	OpLogicalAnd                                             Op = 1440 // logical_and
+	OpLogicalAndInPlace                                      Op = 1441 // logical_and_
+	OpLogicalNot                                             Op = 1442 // logical_not
+	OpLogicalNotInPlace                                      Op = 1443 // logical_not_
+	OpLogicalOr                                              Op = 1444 // logical_or
+	OpLogicalOrInPlace                                       Op = 1445 // logical_or_
+	OpLogicalXor                                             Op = 1446 // logical_xor
+	OpLogicalXorInPlace                                      Op = 1447 // logical_xor_
+	OpLogit                                                  Op = 1448 // logit
+	OpLogitInPlace                                           Op = 1449 // logit_
+	OpLogitBackward                                          Op = 1450 // logit_backward
+	OpLogspace                                               Op = 1451 // logspace
+	OpLogspaceScalarTensor                                   Op = 1452 // logspace.Scalar_Tensor
+	OpLogspaceTensorScalar                                   Op = 1453 // logspace.Tensor_Scalar
+	OpLogspaceTensorTensor                                   Op = 1454 // logspace.Tensor_Tensor
+	OpLogSumExp                                              Op = 1455 // logsumexp
+	OpLSTMData                                               Op = 1456 // lstm.data
+	OpLSTMInput                                              Op = 1457 // lstm.input
+	OpLSTMCell                                               Op = 1458 // lstm_cell
+	OpLtScalar                                               Op = 1459 // lt.Scalar
+	OpLtTensor                                               Op = 1460 // lt.Tensor
+	OpLtInPlaceScalar                                        Op = 1461 // lt_.Scalar
+	OpLtInPlaceTensor                                        Op = 1462 // lt_.Tensor
+	OpLUSolve                                                Op = 1463 // lu_solve
+	OpLUUnpack                                               Op = 1464 // lu_unpack
+	OpMH                                                     Op = 1465 // mH
+	OpMT                                                     Op = 1466 // mT
+	OpMarginRankingLoss                                      Op = 1467 // margin_ranking_loss
+	OpMaskedFillScalar                                       Op = 1468 // masked_fill.Scalar
+	OpMaskedFillTensor                                       Op = 1469 // masked_fill.Tensor
+	OpMaskedFillInPlaceScalar                                Op = 1470 // masked_fill_.Scalar
+	OpMaskedFillInPlaceTensor                                Op = 1471 // masked_fill_.Tensor
+	OpMaskedScatter                                          Op = 1472 // masked_scatter
+	OpMaskedScatterInPlace                                   Op = 1473 // masked_scatter_
+	OpMaskedScatterBackward                                  Op = 1474 // masked_scatter_backward
+	OpMaskedSelect                                           Op = 1475 // masked_select
+	OpMaskedSelectBackward                                   Op = 1476 // masked_select_backward
+	OpMatMul                                                 Op = 1477 // matmul
+	OpMatMulBackward                                         Op = 1478 // matmul_backward
+	OpMatrixH                                                Op = 1479 // matrix_H
+	OpMatrixExp                                              Op = 1480 // matrix_exp
+	OpMatrixExpBackward                                      Op = 1481 // matrix_exp_backward
+	OpMatrixPower                                            Op = 1482 // matrix_power
+	OpMax                                                    Op = 1483 // max
+	OpMaxDim                                                 Op = 1484 // max.dim
+	OpMaxOther                                               Op = 1485 // max.other
+	OpMaxPool1d                                              Op = 1486 // max_pool1d
+	OpMaxPool1dWithIndices                                   Op = 1487 // max_pool1d_with_indices
+	OpMaxPool2d                                              Op = 1488 // max_pool2d
+	OpMaxPool2dBackward                                      Op = 1489 // max_pool2d_backward
+	OpMaxPool2dWithIndices                                   Op = 1490 // max_pool2d_with_indices
+	OpMaxPool2dWithIndicesBackward                           Op = 1491 // max_pool2d_with_indices_backward
+	OpMaxPool3d                                              Op = 1492 // max_pool3d
+	OpMaxPool3dWithIndices                                   Op = 1493 // max_pool3d_with_indices
+	OpMaxPool3dWithIndicesBackward                           Op = 1494 // max_pool3d_with_indices_backward
+	OpMaxUnpool2d                                            Op = 1495 // max_unpool2d
+	OpMaxUnpool3d                                            Op = 1496 // max_unpool3d
+	OpMaximum                                                Op = 1497 // maximum
+	OpMean                                                   Op = 1498 // mean
+	OpMeanDim                                                Op = 1499 // mean.dim
+	OpMedian                                                 Op = 1500 // median
+	OpMedianDim                                              Op = 1501 // median.dim
+	OpMeshgrid                                               Op = 1502 // meshgrid
+	OpMeshgridIndexing                                       Op = 1503 // meshgrid.indexing
+	OpMin                                                    Op = 1504 // min
+	OpMinDim                                                 Op = 1505 // min.dim
+	OpMinOther                                               Op = 1506 // min.other
+	OpMinimum                                                Op = 1507 // minimum
+	OpMIOpenBatchNorm                                        Op = 1508 // miopen_batch_norm
+	OpMIOpenBatchNormBackward                                Op = 1509 // miopen_batch_norm_backward
+	OpMIOpenConvolution                                      Op = 1510 // miopen_convolution
+	OpMIOpenConvolutionAddReLU                               Op = 1511 // miopen_convolution_add_relu
+	OpMIOpenConvolutionReLU                                  Op = 1512 // miopen_convolution_relu
+	OpMIOpenConvolutionTranspose                             Op = 1513 // miopen_convolution_transpose
+	OpMIOpenCTCLoss                                          Op = 1514 // miopen_ctc_loss
+	OpMIOpenCTCLossTensor                                    Op = 1515 // miopen_ctc_loss.Tensor
+	OpMIOpenDepthwiseConvolution                             Op = 1516 // miopen_depthwise_convolution
+	OpMIOpenRNN                                              Op = 1517 // miopen_rnn
+	OpMIOpenRNNBackward                                      Op = 1518 // miopen_rnn_backward
+	OpMish                                                   Op = 1519 // mish
+	OpMishInPlace                                            Op = 1520 // mish_
+	OpMishBackward                                           Op = 1521 // mish_backward
+	OpMKLDNNAdaptiveAvgPool2d                                Op = 1522 // mkldnn_adaptive_avg_pool2d
+	OpMKLDNNAdaptiveAvgPool2dBackward                        Op = 1523 // mkldnn_adaptive_avg_pool2d_backward
+	OpMKLDNNConvolution                                      Op = 1524 // mkldnn_convolution
+	OpMKLDNNLinear                                           Op = 1525 // mkldnn_linear
+	OpMKLDNNLinearBackward                                   Op = 1526 // mkldnn_linear_backward
+	OpMKLDNNLinearBackwardInput                              Op = 1527 // mkldnn_linear_backward_input
+	OpMKLDNNLinearBackwardWeights                            Op = 1528 // mkldnn_linear_backward_weights
+	OpMKLDNNMaxPool2d                                        Op = 1529 // mkldnn_max_pool2d
+	OpMKLDNNMaxPool2dBackward                                Op = 1530 // mkldnn_max_pool2d_backward
+	OpMKLDNNMaxPool3d                                        Op = 1531 // mkldnn_max_pool3d
+	OpMKLDNNMaxPool3dBackward                                Op = 1532 // mkldnn_max_pool3d_backward
+	OpMKLDNNReorderConv2dWeight                              Op = 1533 // mkldnn_reorder_conv2d_weight
+	OpMKLDNNReorderConv3dWeight                              Op = 1534 // mkldnn_reorder_conv3d_weight
+	OpMKLDNNRNNLayer                                         Op = 1535 // mkldnn_rnn_layer
+	OpMKLDNNRNNLayerBackward                                 Op = 1536 // mkldnn_rnn_layer_backward
+	OpMM                                                     Op = 1537 // mm
+	OpMMDType                                                Op = 1538 // mm.dtype
+	OpMode                                                   Op = 1539 // mode
+	OpMoveAxisInt                                            Op = 1540 // moveaxis.int
+	OpMoveAxisIntlist                                        Op = 1541 // moveaxis.intlist
+	OpMoveDimInt                                             Op = 1542 // movedim.int
+	OpMoveDimIntlist                                         Op = 1543 // movedim.intlist
+	OpMPSConvolutionBackward                                 Op = 1544 // mps_convolution_backward
+	OpMPSConvolutionTransposeBackward                        Op = 1545 // mps_convolution_transpose_backward
+	OpMSELoss                                                Op = 1546 // mse_loss
+	OpMSELossBackward                                        Op = 1547 // mse_loss_backward
+	OpMSort                                                  Op = 1548 // msort
+	OpMulScalar                                              Op = 1549 // mul.Scalar
+	OpMulTensor                                              Op = 1550 // mul.Tensor
+	OpMulInPlaceScalar                                       Op = 1551 // mul_.Scalar
+	OpMulInPlaceTensor                                       Op = 1552 // mul_.Tensor
+	OpMultiMarginLoss                                        Op = 1553 // multi_margin_loss
+	OpMultiMarginLossBackward                                Op = 1554 // multi_margin_loss_backward
+	OpMultilabelMarginLoss                                   Op = 1555 // multilabel_margin_loss
+	OpMultilabelMarginLossBackward                           Op = 1556 // multilabel_margin_loss_backward
+	OpMultilabelMarginLossForward                            Op = 1557 // multilabel_margin_loss_forward
+	OpMultinomial                                            Op = 1558 // multinomial
+	OpMultiplyScalar                                         Op = 1559 // multiply.Scalar
+	OpMultiplyTensor                                         Op = 1560 // multiply.Tensor
+	OpMultiplyInPlaceScalar                                  Op = 1561 // multiply_.Scalar
+	OpMultiplyInPlaceTensor                                  Op = 1562 // multiply_.Tensor
+	OpMV                                                     Op = 1563 // mv
+	OpMvLgamma                                               Op = 1564 // mvlgamma
+	OpMvLgammaInPlace                                        Op = 1565 // mvlgamma_
+	OpNaNToNum                                               Op = 1566 // nan_to_num
+	OpNaNToNumInPlace                                        Op = 1567 // nan_to_num_
+	OpNaNMean                                                Op = 1568 // nanmean
+	OpNaNMedian                                              Op = 1569 // nanmedian
+	OpNaNMedianDim                                           Op = 1570 // nanmedian.dim
+	OpNaNQuantile                                            Op = 1571 // nanquantile
+	OpNaNQuantileScalar                                      Op = 1572 // nanquantile.scalar
+	OpNaNSum                                                 Op = 1573 // nansum
+	OpNarrow                                                 Op = 1574 // narrow
+	OpNarrowTensor                                           Op = 1575 // narrow.Tensor
+	OpNarrowCopy                                             Op = 1576 // narrow_copy
+	OpNativeBatchNorm                                        Op = 1577 // native_batch_norm
+	OpNativeBatchNormBackward                                Op = 1578 // native_batch_norm_backward
+	OpNativeChannelShuffle                                   Op = 1579 // native_channel_shuffle
+	OpNativeDropout                                          Op = 1580 // native_dropout
+	OpNativeDropoutBackward                                  Op = 1581 // native_dropout_backward
+	OpNativeGroupNorm                                        Op = 1582 // native_group_norm
+	OpNativeGroupNormBackward                                Op = 1583 // native_group_norm_backward
+	OpNativeLayerNorm                                        Op = 1584 // native_layer_norm
+	OpNativeLayerNormBackward                                Op = 1585 // native_layer_norm_backward
+	OpNativeNorm                                             Op = 1586 // native_norm
+	OpNativeNormScalarOptDimDType                            Op = 1587 // native_norm.ScalarOpt_dim_dtype
+	OpNeScalar                                               Op = 1588 // ne.Scalar
+	OpNeTensor                                               Op = 1589 // ne.Tensor
+	OpNeInPlaceScalar                                        Op = 1590 // ne_.Scalar
+	OpNeInPlaceTensor                                        Op = 1591 // ne_.Tensor
+	OpNeg                                                    Op = 1592 // neg
+	OpNegInPlace                                             Op = 1593 // neg_
+	OpNegative                                               Op = 1594 // negative
+	OpNegativeInPlace                                        Op = 1595 // negative_
+	OpNestedToPaddedTensor                                   Op = 1596 // nested_to_padded_tensor
+	OpNewEmpty                                               Op = 1597 // new_empty
+	OpNewEmptyStrided                                        Op = 1598 // new_empty_strided
+	OpNewFull                                                Op = 1599 // new_full
+	OpNewOnes                                                Op = 1600 // new_ones
+	OpNewZeros                                               Op = 1601 // new_zeros
+	OpNextafter                                              Op = 1602 // nextafter
+	OpNextafterInPlace                                       Op = 1603 // nextafter_
+	OpNLLLoss                                                Op = 1604 // nll_loss
+	OpNLLLoss2d                                              Op = 1605 // nll_loss2d
+	OpNLLLoss2dBackward                                      Op = 1606 // nll_loss2d_backward
+	OpNLLLoss2dForward                                       Op = 1607 // nll_loss2d_forward
+	OpNLLLossBackward                                        Op = 1608 // nll_loss_backward
+	OpNLLLossForward                                         Op = 1609 // nll_loss_forward
+	OpNLLLossND                                              Op = 1610 // nll_loss_nd
+	OpNonzero                                                Op = 1611 // nonzero
+	OpNonzeroNumpy                                           Op = 1612 // nonzero_numpy
+	OpNonzeroStatic                                          Op = 1613 // nonzero_static
+	OpNormScalar                                             Op = 1614 // norm.Scalar
+	OpNormScalarOptDim                                       Op = 1615 // norm.ScalarOpt_dim
+	OpNormScalarOptDimDType                                  Op = 1616 // norm.ScalarOpt_dim_dtype
+	OpNormScalarOptDType                                     Op = 1617 // norm.ScalarOpt_dtype
+	OpNormExceptDim                                          Op = 1618 // norm_except_dim
+	OpNormalTensorTensor                                     Op = 1619 // normal.Tensor_Tensor
+	OpNormalTensorFloat                                      Op = 1620 // normal.Tensor_float
+	OpNormalFloatTensor                                      Op = 1621 // normal.float_Tensor
+	OpNormalFloatFloat                                       Op = 1622 // normal.float_float
+	OpNormalInPlace                                          Op = 1623 // normal_
+	OpNormalFunctional                                       Op = 1624 // normal_functional
+	OpNotEqualScalar                                         Op = 1625 // not_equal.Scalar
+	OpNotEqualTensor                                         Op = 1626 // not_equal.Tensor
+	OpNotEqualInPlaceScalar                                  Op = 1627 // not_equal_.Scalar
+	OpNotEqualInPlaceTensor                                  Op = 1628 // not_equal_.Tensor
+	OpNuclearNorm                                            Op = 1629 // nuclear_norm
+	OpNuclearNormDim                                         Op = 1630 // nuclear_norm.dim
+	OpNumpyT                                                 Op = 1631 // numpy_T
+	OpOneHot                                                 Op = 1632 // one_hot
+	OpOnes                                                   Op = 1633 // ones
+	OpOnesLike                                               Op = 1634 // ones_like
+	OpOrgqr                                                  Op = 1635 // orgqr
+	OpOrmqr                                                  Op = 1636 // ormqr
+	OpOuter                                                  Op = 1637 // outer
+	OpOutputNr                                               Op = 1638 // output_nr
+	OpPad                                                    Op = 1639 // pad
+	OpPadSequence                                            Op = 1640 // pad_sequence
+	OpPairwiseDistance                                       Op = 1641 // pairwise_distance
+	OpPDist                                                  Op = 1642 // pdist
+	OpPermute                                                Op = 1643 // permute
+	OpPermuteCopy                                            Op = 1644 // permute_copy
+	OpPinMemory                                              Op = 1645 // pin_memory
+	OpPinverse                                               Op = 1646 // pinverse
+	OpPixelShuffle                                           Op = 1647 // pixel_shuffle
+	OpPixelUnshuffle                                         Op = 1648 // pixel_unshuffle
+	OpPoisson                                                Op = 1649 // poisson
+	OpPoissonNLLLoss                                         Op = 1650 // poisson_nll_loss
+	OpPolar                                                  Op = 1651 // polar
+	OpPolygamma                                              Op = 1652 // polygamma
+	OpPolygammaInPlace                                       Op = 1653 // polygamma_
+	OpPositive                                               Op = 1654 // positive
+	OpPowScalar                                              Op = 1655 // pow.Scalar
+	OpPowTensorScalar                                        Op = 1656 // pow.Tensor_Scalar
+	OpPowTensorTensor                                        Op = 1657 // pow.Tensor_Tensor
+	OpPowInPlaceScalar                                       Op = 1658 // pow_.Scalar
+	OpPowInPlaceTensor                                       Op = 1659 // pow_.Tensor
+	OpPReLU                                                  Op = 1660 // prelu
+	OpProd                                                   Op = 1661 // prod
+	OpProdDimInt                                             Op = 1662 // prod.dim_int
+	OpPromoteTypes                                           Op = 1663 // promote_types
+	OpPut                                                    Op = 1664 // put
+	OpPutInPlace                                             Op = 1665 // put_
+	OpQPerChannelAxis                                        Op = 1666 // q_per_channel_axis
+	OpQPerChannelScales                                      Op = 1667 // q_per_channel_scales
+	OpQPerChannelZeroPoints                                  Op = 1668 // q_per_channel_zero_points
+	OpQScale                                                 Op = 1669 // q_scale
+	OpQZeroPoint                                             Op = 1670 // q_zero_point
+	OpQR                                                     Op = 1671 // qr
+	OpQuantile                                               Op = 1672 // quantile
+	OpQuantileScalar                                         Op = 1673 // quantile.scalar
+	OpQuantizePerChannel                                     Op = 1674 // quantize_per_channel
+	OpQuantizePerTensor                                      Op = 1675 // quantize_per_tensor
+	OpQuantizePerTensorTensorQParams                         Op = 1676 // quantize_per_tensor.tensor_qparams
+	OpQuantizePerTensorTensors                               Op = 1677 // quantize_per_tensor.tensors
+	OpQuantizePerTensorDynamic                               Op = 1678 // quantize_per_tensor_dynamic
+	OpQuantizedBatchNorm                                     Op = 1679 // quantized_batch_norm
+	OpQuantizedGRUCell                                       Op = 1680 // quantized_gru_cell
+	OpQuantizedLSTMCell                                      Op = 1681 // quantized_lstm_cell
+	OpQuantizedMaxPool1d                                     Op = 1682 // quantized_max_pool1d
+	OpQuantizedMaxPool2d                                     Op = 1683 // quantized_max_pool2d
+	OpQuantizedMaxPool3d                                     Op = 1684 // quantized_max_pool3d
+	OpQuantizedRNNReLUCell                                   Op = 1685 // quantized_rnn_relu_cell
+	OpQuantizedRNNTanhCell                                   Op = 1686 // quantized_rnn_tanh_cell
+	OpRad2Deg                                                Op = 1687 // rad2deg
+	OpRad2DegInPlace                                         Op = 1688 // rad2deg_
+	OpRand                                                   Op = 1689 // rand
+	OpRandGenerator                                          Op = 1690 // rand.generator
+	OpRandLike                                               Op = 1691 // rand_like
+	OpRandLikeGenerator                                      Op = 1692 // rand_like.generator
+	OpRandInt                                                Op = 1693 // randint
+	OpRandIntGenerator                                       Op = 1694 // randint.generator
+	OpRandIntLow                                             Op = 1695 // randint.low
+	OpRandIntLowGenerator                                    Op = 1696 // randint.low_generator
+	OpRandIntLike                                            Op = 1697 // randint_like
+	OpRandIntLikeTensor                                      Op = 1698 // randint_like.Tensor
+	OpRandIntLikeTensorGenerator                             Op = 1699 // randint_like.Tensor_generator
+	OpRandIntLikeGenerator                                   Op = 1700 // randint_like.generator
+	OpRandIntLikeLowDType                                    Op = 1701 // randint_like.low_dtype
+	OpRandIntLikeLowGeneratorDType                           Op = 1702 // randint_like.low_generator_dtype
+	OpRandN                                                  Op = 1703 // randn
+	OpRandNGenerator                                         Op = 1704 // randn.generator
+	OpRandNLike                                              Op = 1705 // randn_like
+	OpRandNLikeGenerator                                     Op = 1706 // randn_like.generator
+	OpRandomInPlace                                          Op = 1707 // random_
+	OpRandomInPlaceFrom                                      Op = 1708 // random_.from
+	OpRandomInPlaceTo                                        Op = 1709 // random_.to
+	OpRandPerm                                               Op = 1710 // randperm
+	OpRandPermGenerator                                      Op = 1711 // randperm.generator
+	OpRange                                                  Op = 1712 // range
+	OpRangeStep                                              Op = 1713 // range.step
+	OpRavel                                                  Op = 1714 // ravel
+	OpReal                                                   Op = 1715 // real
+	OpReciprocal                                             Op = 1716 // reciprocal
+	OpReciprocalInPlace                                      Op = 1717 // reciprocal_
+	OpReflectionPad1d                                        Op = 1718 // reflection_pad1d
+	OpReflectionPad1dBackward                                Op = 1719 // reflection_pad1d_backward
+	OpReflectionPad2d                                        Op = 1720 // reflection_pad2d
+	OpReflectionPad2dBackward                                Op = 1721 // reflection_pad2d_backward
+	OpReflectionPad3d                                        Op = 1722 // reflection_pad3d
+	OpReflectionPad3dBackward                                Op = 1723 // reflection_pad3d_backward
+	OpReLU                                                   Op = 1724 // relu
+	OpReLU6                                                  Op = 1725 // relu6
+	OpReLU6InPlace                                           Op = 1726 // relu6_
+	OpReLUInPlace                                            Op = 1727 // relu_
+	OpRemainderScalar                                        Op = 1728 // remainder.Scalar
+	OpRemainderScalarTensor                                  Op = 1729 // remainder.Scalar_Tensor
+	OpRemainderTensor                                        Op = 1730 // remainder.Tensor
+	OpRemainderInPlaceScalar                                 Op = 1731 // remainder_.Scalar
+	OpRemainderInPlaceTensor                                 Op = 1732 // remainder_.Tensor
+	OpRenorm                                                 Op = 1733 // renorm
+	OpRenormInPlace                                          Op = 1734 // renorm_
+	OpRepeat                                                 Op = 1735 // repeat
+	OpRepeatInterleaveTensor                                 Op = 1736 // repeat_interleave.Tensor
+	OpRepeatInterleaveSelfTensor                             Op = 1737 // repeat_interleave.self_Tensor
+	OpRepeatInterleaveSelfInt                                Op = 1738 // repeat_interleave.self_int
+	OpReplicationPad1d                                       Op = 1739 // replication_pad1d
+	OpReplicationPad1dBackward                               Op = 1740 // replication_pad1d_backward
+	OpReplicationPad2d                                       Op = 1741 // replication_pad2d
+	OpReplicationPad2dBackward                               Op = 1742 // replication_pad2d_backward
+	OpReplicationPad3d                                       Op = 1743 // replication_pad3d
+	OpReplicationPad3dBackward                               Op = 1744 // replication_pad3d_backward
+	OpRequiresGradInPlace                                    Op = 1745 // requires_grad_
+	OpReshape                                                Op = 1746 // reshape
+	OpReshapeAs                                              Op = 1747 // reshape_as
+	OpResizeInPlace                                          Op = 1748 // resize_
+	OpResizeAsInPlace                                        Op = 1749 // resize_as_
+	OpResizeAsSparseInPlace                                  Op = 1750 // resize_as_sparse_
+	OpResolveConj                                            Op = 1751 // resolve_conj
+	OpResolveNeg                                             Op = 1752 // resolve_neg
+	OpResultTypeScalar                                       Op = 1753 // result_type.Scalar
+	OpResultTypeScalarScalar                                 Op = 1754 // result_type.Scalar_Scalar
+	OpResultTypeScalarTensor                                 Op = 1755 // result_type.Scalar_Tensor
+	OpResultTypeTensor                                       Op = 1756 // result_type.Tensor
+	OpAtenRetainGrad                                         Op = 1757 // retain_grad
+	OpRetainsGrad                                            Op = 1758 // retains_grad
+	OpRMSNorm                                                Op = 1759 // rms_norm
+	OpRNNReLUData                                            Op = 1760 // rnn_relu.data
+	OpRNNReLUInput                                           Op = 1761 // rnn_relu.input
+	OpRNNReLUCell                                            Op = 1762 // rnn_relu_cell
+	OpRNNTanhData                                            Op = 1763 // rnn_tanh.data
+	OpRNNTanhInput                                           Op = 1764 // rnn_tanh.input
+	OpRNNTanhCell                                            Op = 1765 // rnn_tanh_cell
+	OpRoll                                                   Op = 1766 // roll
+	OpRot90                                                  Op = 1767 // rot90
+	OpRound                                                  Op = 1768 // round
+	OpRoundDecimals                                          Op = 1769 // round.decimals
+	OpRoundInPlace                                           Op = 1770 // round_
+	OpRoundInPlaceDecimals                                   Op = 1771 // round_.decimals
+	OpRowIndices                                             Op = 1772 // row_indices
+	OpRowIndicesCopy                                         Op = 1773 // row_indices_copy
+	OpRowStack                                               Op = 1774 // row_stack
+	OpRReLU                                                  Op = 1775 // rrelu
+	OpRReLUInPlace                                           Op = 1776 // rrelu_
+	OpRReLUWithNoise                                         Op = 1777 // rrelu_with_noise
+	OpRReLUWithNoiseInPlace                                  Op = 1778 // rrelu_with_noise_
+	OpRReLUWithNoiseBackward                                 Op = 1779 // rrelu_with_noise_backward
+	OpRsqrt                                                  Op = 1780 // rsqrt
+	OpRsqrtInPlace                                           Op = 1781 // rsqrt_
+	OpRSubScalar                                             Op = 1782 // rsub.Scalar
+	OpRSubTensor                                             Op = 1783 // rsub.Tensor
+	OpScalarTensor                                           Op = 1784 // scalar_tensor
+	OpScaledDotProductAttention                              Op = 1785 // scaled_dot_product_attention
+	OpScatterReduce                                          Op = 1786 // scatter.reduce
+	OpScatterSrc                                             Op = 1787 // scatter.src
+	OpScatterValue                                           Op = 1788 // scatter.value
+	OpScatterValueReduce                                     Op = 1789 // scatter.value_reduce
+	OpScatterInPlaceReduce                                   Op = 1790 // scatter_.reduce
+	OpScatterInPlaceSrc                                      Op = 1791 // scatter_.src
+	OpScatterInPlaceValue                                    Op = 1792 // scatter_.value
+	OpScatterInPlaceValueReduce                              Op = 1793 // scatter_.value_reduce
+	OpScatterAdd                                             Op = 1794 // scatter_add
+	OpScatterAddInPlace                                      Op = 1795 // scatter_add_
+	OpScatterReduceTwo                                       Op = 1796 // scatter_reduce.two
+	OpScatterReduceInPlaceTwo                                Op = 1797 // scatter_reduce_.two
+	OpSearchSortedScalar                                     Op = 1798 // searchsorted.Scalar
+	OpSearchSortedTensor                                     Op = 1799 // searchsorted.Tensor
+	OpSegmentReduce                                          Op = 1800 // segment_reduce
+	OpSelectInt                                              Op = 1801 // select.int
+	OpSelectBackward                                         Op = 1802 // select_backward
+	OpSelectCopyInt                                          Op = 1803 // select_copy.int
+	OpSelectScatter                                          Op = 1804 // select_scatter
+	OpSELU                                                   Op = 1805 // selu
+	OpSELUInPlace                                            Op = 1806 // selu_
+	OpSetInPlace                                             Op = 1807 // set_
+	OpSetInPlaceSourceTensor                                 Op = 1808 // set_.source_Tensor
+	OpSetInPlaceSourceTensorStorageOffset                    Op = 1809 // set_.source_Tensor_storage_offset
+	OpSetData                                                Op = 1810 // set_data
+	OpSgn                                                    Op = 1811 // sgn
+	OpSgnInPlace                                             Op = 1812 // sgn_
+	OpSigmoid                                                Op = 1813 // sigmoid
+	OpSigmoidInPlace                                         Op = 1814 // sigmoid_
+	OpSigmoidBackward                                        Op = 1815 // sigmoid_backward
+	OpSign                                                   Op = 1816 // sign
+	OpSignInPlace                                            Op = 1817 // sign_
+	OpSignbit                                                Op = 1818 // signbit
+	OpSiLU                                                   Op = 1819 // silu
+	OpSiLUInPlace                                            Op = 1820 // silu_
+	OpSiLUBackward                                           Op = 1821 // silu_backward
+	OpSin                                                    Op = 1822 // sin
+	OpSinInPlace                                             Op = 1823 // sin_
+	OpSinc                                                   Op = 1824 // sinc
+	OpSincInPlace                                            Op = 1825 // sinc_
+	OpSinh                                                   Op = 1826 // sinh
+	OpSinhInPlace                                            Op = 1827 // sinh_
+	OpSizeInt                                                Op = 1828 // size.int
+	OpSliceTensor                                            Op = 1829 // slice.Tensor
+	OpSliceBackward                                          Op = 1830 // slice_backward
+	OpSliceCopyTensor                                        Op = 1831 // slice_copy.Tensor
+	OpSliceInverse                                           Op = 1832 // slice_inverse
+	OpSliceScatter                                           Op = 1833 // slice_scatter
+	OpSLogDet                                                Op = 1834 // slogdet
+	OpSlowConv3d                                             Op = 1835 // slow_conv3d
+	OpSlowConv3dForward                                      Op = 1836 // slow_conv3d_forward
+	OpSlowConvDilated2d                                      Op = 1837 // slow_conv_dilated2d
+	OpSlowConvDilated3d                                      Op = 1838 // slow_conv_dilated3d
+	OpSlowConvTranspose2d                                    Op = 1839 // slow_conv_transpose2d
+	OpSlowConvTranspose3d                                    Op = 1840 // slow_conv_transpose3d
+	OpSMM                                                    Op = 1841 // smm
+	OpSmoothL1Loss                                           Op = 1842 // smooth_l1_loss
+	OpSmoothL1LossBackward                                   Op = 1843 // smooth_l1_loss_backward
+	OpSoftMarginLoss                                         Op = 1844 // soft_margin_loss
+	OpSoftMarginLossBackward                                 Op = 1845 // soft_margin_loss_backward
+	OpSoftmaxInt                                             Op = 1846 // softmax.int
+	OpSoftplus                                               Op = 1847 // softplus
+	OpSoftplusBackward                                       Op = 1848 // softplus_backward
+	OpSoftshrink                                             Op = 1849 // softshrink
+	OpSoftshrinkBackward                                     Op = 1850 // softshrink_backward
+	OpSort                                                   Op = 1851 // sort
+	OpSortStable                                             Op = 1852 // sort.stable
+	OpSparseBSCTensorCColRowValue                            Op = 1853 // sparse_bsc_tensor.ccol_row_value
+	OpSparseBSCTensorCColRowValueSize                        Op = 1854 // sparse_bsc_tensor.ccol_row_value_size
+	OpSparseBSRTensorCRowColValue                            Op = 1855 // sparse_bsr_tensor.crow_col_value
+	OpSparseBSRTensorCRowColValueSize                        Op = 1856 // sparse_bsr_tensor.crow_col_value_size
+	OpSparseCompressedTensorCompPlainValue                   Op = 1857 // sparse_compressed_tensor.comp_plain_value
+	OpSparseCompressedTensorCompPlainValueSize               Op = 1858 // sparse_compressed_tensor.comp_plain_value_size
+	OpSparseCOOTensorIndices                                 Op = 1859 // sparse_coo_tensor.indices
+	OpSparseCOOTensorIndicesSize                             Op = 1860 // sparse_coo_tensor.indices_size
+	OpSparseCOOTensorSize                                    Op = 1861 // sparse_coo_tensor.size
+	OpSparseCSCTensorCColRowValue                            Op = 1862 // sparse_csc_tensor.ccol_row_value
+	OpSparseCSCTensorCColRowValueSize                        Op = 1863 // sparse_csc_tensor.ccol_row_value_size
+	OpSparseCSRTensorCRowColValue                            Op = 1864 // sparse_csr_tensor.crow_col_value
+	OpSparseCSRTensorCRowColValueSize                        Op = 1865 // sparse_csr_tensor.crow_col_value_size
+	OpSparseDim                                              Op = 1866 // sparse_dim
+	OpSparseMask                                             Op = 1867 // sparse_mask
+	OpSparseResizeInPlace                                    Op = 1868 // sparse_resize_
+	OpSparseResizeAndClearInPlace                            Op = 1869 // sparse_resize_and_clear_
+	OpSparseSampledAddMM                                     Op = 1870 // sparse_sampled_addmm
+	OpSpecialAiryAi                                          Op = 1871 // special_airy_ai
+	OpSpecialBesselJ0                                        Op = 1872 // special_bessel_j0
+	OpSpecialBesselJ1                                        Op = 1873 // special_bessel_j1
+	OpSpecialBesselY0                                        Op = 1874 // special_bessel_y0
+	OpSpecialBesselY1                                        Op = 1875 // special_bessel_y1
+	OpSpecialChebyshevPolynomialT                            Op = 1876 // special_chebyshev_polynomial_t
+	OpSpecialChebyshevPolynomialTNScalar                     Op = 1877 // special_chebyshev_polynomial_t.n_scalar
+	OpSpecialChebyshevPolynomialTXScalar                     Op = 1878 // special_chebyshev_polynomial_t.x_scalar
+	OpSpecialChebyshevPolynomialU                            Op = 1879 // special_chebyshev_polynomial_u
+	OpSpecialChebyshevPolynomialUNScalar                     Op = 1880 // special_chebyshev_polynomial_u.n_scalar
+	OpSpecialChebyshevPolynomialUXScalar                     Op = 1881 // special_chebyshev_polynomial_u.x_scalar
+	OpSpecialChebyshevPolynomialV                            Op = 1882 // special_chebyshev_polynomial_v
+	OpSpecialChebyshevPolynomialVNScalar                     Op = 1883 // special_chebyshev_polynomial_v.n_scalar
+	OpSpecialChebyshevPolynomialVXScalar                     Op = 1884 // special_chebyshev_polynomial_v.x_scalar
+	OpSpecialChebyshevPolynomialW                            Op = 1885 // special_chebyshev_polynomial_w
+	OpSpecialChebyshevPolynomialWNScalar                     Op = 1886 // special_chebyshev_polynomial_w.n_scalar
+	OpSpecialChebyshevPolynomialWXScalar                     Op = 1887 // special_chebyshev_polynomial_w.x_scalar
+	OpSpecialDigamma                                         Op = 1888 // special_digamma
+	OpSpecialEntr                                            Op = 1889 // special_entr
+	OpSpecialErf                                             Op = 1890 // special_erf
+	OpSpecialErfc                                            Op = 1891 // special_erfc
+	OpSpecialErfcx                                           Op = 1892 // special_erfcx
+	OpSpecialErfinv                                          Op = 1893 // special_erfinv
+	OpSpecialExp2                                            Op = 1894 // special_exp2
+	OpSpecialExpit                                           Op = 1895 // special_expit
+	OpSpecialExpm1                                           Op = 1896 // special_expm1
+	OpSpecialGammaInc                                        Op = 1897 // special_gammainc
+	OpSpecialGammaIncC                                       Op = 1898 // special_gammaincc
+	OpSpecialGammaLn                                         Op = 1899 // special_gammaln
+	OpSpecialHermitePolynomialH                              Op = 1900 // special_hermite_polynomial_h
+	OpSpecialHermitePolynomialHNScalar                       Op = 1901 // special_hermite_polynomial_h.n_scalar
+	OpSpecialHermitePolynomialHXScalar                       Op = 1902 // special_hermite_polynomial_h.x_scalar
+	OpSpecialHermitePolynomialHe                             Op = 1903 // special_hermite_polynomial_he
+	OpSpecialHermitePolynomialHeNScalar                      Op = 1904 // special_hermite_polynomial_he.n_scalar
+	OpSpecialHermitePolynomialHeXScalar                      Op = 1905 // special_hermite_polynomial_he.x_scalar
+	OpSpecialI0                                              Op = 1906 // special_i0
+	OpSpecialI0e                                             Op = 1907 // special_i0e
+	OpSpecialI1                                              Op = 1908 // special_i1
+	OpSpecialI1e                                             Op = 1909 // special_i1e
+	OpSpecialLaguerrePolynomialL                             Op = 1910 // special_laguerre_polynomial_l
+	OpSpecialLaguerrePolynomialLNScalar                      Op = 1911 // special_laguerre_polynomial_l.n_scalar
+	OpSpecialLaguerrePolynomialLXScalar                      Op = 1912 // special_laguerre_polynomial_l.x_scalar
+	OpSpecialLegendrePolynomialP                             Op = 1913 // special_legendre_polynomial_p
+	OpSpecialLegendrePolynomialPNScalar                      Op = 1914 // special_legendre_polynomial_p.n_scalar
+	OpSpecialLegendrePolynomialPXScalar                      Op = 1915 // special_legendre_polynomial_p.x_scalar
+	OpSpecialLog1p                                           Op = 1916 // special_log1p
+	OpSpecialLogNdtr                                         Op = 1917 // special_log_ndtr
+	OpSpecialLogSoftmax                                      Op = 1918 // special_log_softmax
+	OpSpecialLogit                                           Op = 1919 // special_logit
+	OpSpecialLogSumExp                                       Op = 1920 // special_logsumexp
+	OpSpecialModifiedBesselI0                                Op = 1921 // special_modified_bessel_i0
+	OpSpecialModifiedBesselI1                                Op = 1922 // special_modified_bessel_i1
+	OpSpecialModifiedBesselK0                                Op = 1923 // special_modified_bessel_k0
+	OpSpecialModifiedBesselK1                                Op = 1924 // special_modified_bessel_k1
+	OpSpecialMultiGammaLn                                    Op = 1925 // special_multigammaln
+	OpSpecialNdtr                                            Op = 1926 // special_ndtr
+	OpSpecialNdtri                                           Op = 1927 // special_ndtri
+	OpSpecialPolygamma                                       Op = 1928 // special_polygamma
+	OpSpecialPsi                                             Op = 1929 // special_psi
+	OpSpecialRound                                           Op = 1930 // special_round
+	OpSpecialScaledModifiedBesselK0                          Op = 1931 // special_scaled_modified_bessel_k0
+	OpSpecialScaledModifiedBesselK1                          Op = 1932 // special_scaled_modified_bessel_k1
+	OpSpecialShiftedChebyshevPolynomialT                     Op = 1933 // special_shifted_chebyshev_polynomial_t
+	OpSpecialShiftedChebyshevPolynomialTNScalar              Op = 1934 // special_shifted_chebyshev_polynomial_t.n_scalar
+	OpSpecialShiftedChebyshevPolynomialTXScalar              Op = 1935 // special_shifted_chebyshev_polynomial_t.x_scalar
+	OpSpecialShiftedChebyshevPolynomialU                     Op = 1936 // special_shifted_chebyshev_polynomial_u
+	OpSpecialShiftedChebyshevPolynomialUNScalar              Op = 1937 // special_shifted_chebyshev_polynomial_u.n_scalar
+	OpSpecialShiftedChebyshevPolynomialUXScalar              Op = 1938 // special_shifted_chebyshev_polynomial_u.x_scalar
+	OpSpecialShiftedChebyshevPolynomialV                     Op = 1939 // special_shifted_chebyshev_polynomial_v
+	OpSpecialShiftedChebyshevPolynomialVNScalar              Op = 1940 // special_shifted_chebyshev_polynomial_v.n_scalar
+	OpSpecialShiftedChebyshevPolynomialVXScalar              Op = 1941 // special_shifted_chebyshev_polynomial_v.x_scalar
+	OpSpecialShiftedChebyshevPolynomialW                     Op = 1942 // special_shifted_chebyshev_polynomial_w
+	OpSpecialShiftedChebyshevPolynomialWNScalar              Op = 1943 // special_shifted_chebyshev_polynomial_w.n_scalar
+	OpSpecialShiftedChebyshevPolynomialWXScalar              Op = 1944 // special_shifted_chebyshev_polynomial_w.x_scalar
+	OpSpecialSinc                                            Op = 1945 // special_sinc
+	OpSpecialSoftmax                                         Op = 1946 // special_softmax
+	OpSpecialSphericalBesselJ0                               Op = 1947 // special_spherical_bessel_j0
+	OpSpecialXLog1PY                                         Op = 1948 // special_xlog1py
+	OpSpecialXLog1PYOtherScalar                              Op = 1949 // special_xlog1py.other_scalar
+	OpSpecialXLog1PYSelfScalar                               Op = 1950 // special_xlog1py.self_scalar
+	OpSpecialXLogY                                           Op = 1951 // special_xlogy
+	OpSpecialXLogYOtherScalar                                Op = 1952 // special_xlogy.other_scalar
+	OpSpecialXLogYSelfScalar                                 Op = 1953 // special_xlogy.self_scalar
+	OpSpecialZeta                                            Op = 1954 // special_zeta
+	OpSpecialZetaOtherScalar                                 Op = 1955 // special_zeta.other_scalar
+	OpSpecialZetaSelfScalar                                  Op = 1956 // special_zeta.self_scalar
+	OpSplitTensor                                            Op = 1957 // split.Tensor
+	OpSplitSizes                                             Op = 1958 // split.sizes
+	OpSplitCopyTensor                                        Op = 1959 // split_copy.Tensor
+	OpSplitWithSizes                                         Op = 1960 // split_with_sizes
+	OpSplitWithSizesCopy                                     Op = 1961 // split_with_sizes_copy
+	OpSqrt                                                   Op = 1962 // sqrt
+	OpSqrtInPlace                                            Op = 1963 // sqrt_
+	OpSquare                                                 Op = 1964 // square
+	OpSquareInPlace                                          Op = 1965 // square_
+	OpSqueeze                                                Op = 1966 // squeeze
+	OpSqueezeDim                                             Op = 1967 // squeeze.dim
+	OpSqueezeDims                                            Op = 1968 // squeeze.dims
+	OpSqueezeInPlace                                         Op = 1969 // squeeze_
+	OpSqueezeInPlaceDim                                      Op = 1970 // squeeze_.dim
+	OpSqueezeInPlaceDims                                     Op = 1971 // squeeze_.dims
+	OpSqueezeCopy                                            Op = 1972 // squeeze_copy
+	OpSqueezeCopyDim                                         Op = 1973 // squeeze_copy.dim
+	OpSqueezeCopyDims                                        Op = 1974 // squeeze_copy.dims
+	OpSSPAddMM                                               Op = 1975 // sspaddmm
+	OpStack                                                  Op = 1976 // stack
+	OpStd                                                    Op = 1977 // std
+	OpStdCorrection                                          Op = 1978 // std.correction
+	OpStdDim                                                 Op = 1979 // std.dim
+	OpStdMean                                                Op = 1980 // std_mean
+	OpStdMeanCorrection                                      Op = 1981 // std_mean.correction
+	OpStdMeanDim                                             Op = 1982 // std_mean.dim
+	OpSTFT                                                   Op = 1983 // stft
+	OpSTFTCenter                                             Op = 1984 // stft.center
+	OpStrideInt                                              Op = 1985 // stride.int
+	OpSubScalar                                              Op = 1986 // sub.Scalar
+	OpSubTensor                                              Op = 1987 // sub.Tensor
+	OpSubInPlaceScalar                                       Op = 1988 // sub_.Scalar
+	OpSubInPlaceTensor                                       Op = 1989 // sub_.Tensor
+	OpSubtractScalar                                         Op = 1990 // subtract.Scalar
+	OpSubtractTensor                                         Op = 1991 // subtract.Tensor
+	OpSubtractInPlaceScalar                                  Op = 1992 // subtract_.Scalar
+	OpSubtractInPlaceTensor                                  Op = 1993 // subtract_.Tensor
+	OpSum                                                    Op = 1994 // sum
+	OpSumDimIntList                                          Op = 1995 // sum.dim_IntList
+	OpSumToSize                                              Op = 1996 // sum_to_size
+	OpSVD                                                    Op = 1997 // svd
+	OpSwapAxes                                               Op = 1998 // swapaxes
+	OpSwapAxesInPlace                                        Op = 1999 // swapaxes_
+	OpSwapDims                                               Op = 2000 // swapdims
+	OpSwapDimsInPlace                                        Op = 2001 // swapdims_
+	OpT                                                      Op = 2002 // t
+	OpTInPlace                                               Op = 2003 // t_
+	OpTCopy                                                  Op = 2004 // t_copy
+	OpTake                                                   Op = 2005 // take
+	OpTakeAlongDim                                           Op = 2006 // take_along_dim
+	OpTan                                                    Op = 2007 // tan
+	OpTanInPlace                                             Op = 2008 // tan_
+	OpTanh                                                   Op = 2009 // tanh
+	OpTanhInPlace                                            Op = 2010 // tanh_
+	OpTanhBackward                                           Op = 2011 // tanh_backward
+	OpTensorSplitIndices                                     Op = 2012 // tensor_split.indices
+	OpTensorSplitSections                                    Op = 2013 // tensor_split.sections
+	OpTensorSplitTensorIndicesOrSections                     Op = 2014 // tensor_split.tensor_indices_or_sections
+	OpTensorDot                                              Op = 2015 // tensordot
+	OpTHNNConv2d                                             Op = 2016 // thnn_conv2d
+	OpThreshold                                              Op = 2017 // threshold
+	OpThresholdInPlace                                       Op = 2018 // threshold_
+	OpThresholdBackward                                      Op = 2019 // threshold_backward
+	OpTile                                                   Op = 2020 // tile
+	OpToDevice                                               Op = 2021 // to.device
+	OpToDType                                                Op = 2022 // to.dtype
+	OpToDTypeLayout                                          Op = 2023 // to.dtype_layout
+	OpToOther                                                Op = 2024 // to.other
+	OpToDense                                                Op = 2025 // to_dense
+	OpToDenseBackward                                        Op = 2026 // to_dense_backward
+	OpToMKLDNN                                               Op = 2027 // to_mkldnn
+	OpToMKLDNNBackward                                       Op = 2028 // to_mkldnn_backward
+	OpToPaddedTensor                                         Op = 2029 // to_padded_tensor
+	OpToSparse                                               Op = 2030 // to_sparse
+	OpToSparseSparseDim                                      Op = 2031 // to_sparse.sparse_dim
+	OpToSparseBSC                                            Op = 2032 // to_sparse_bsc
+	OpToSparseBSR                                            Op = 2033 // to_sparse_bsr
+	OpToSparseCSC                                            Op = 2034 // to_sparse_csc
+	OpToSparseCSR                                            Op = 2035 // to_sparse_csr
+	OpTopK                                                   Op = 2036 // topk
+	OpTrace                                                  Op = 2037 // trace
+	OpTraceBackward                                          Op = 2038 // trace_backward
+	OpTransposeInt                                           Op = 2039 // transpose.int
+	OpTransposeInPlace                                       Op = 2040 // transpose_
+	OpTransposeCopyInt                                       Op = 2041 // transpose_copy.int
+	OpTrapezoidDx                                            Op = 2042 // trapezoid.dx
+	OpTrapezoidX                                             Op = 2043 // trapezoid.x
+	OpTrapzDx                                                Op = 2044 // trapz.dx
+	OpTrapzX                                                 Op = 2045 // trapz.x
+	OpTriangularSolve                                        Op = 2046 // triangular_solve
+	OpTril                                                   Op = 2047 // tril
+	OpTrilInPlace                                            Op = 2048 // tril_
+	OpTrilIndices                                            Op = 2049 // tril_indices
+	OpTripletMarginLoss                                      Op = 2050 // triplet_margin_loss
+	OpTriu                                                   Op = 2051 // triu
+	OpTriuInPlace                                            Op = 2052 // triu_
+	OpTriuIndices                                            Op = 2053 // triu_indices
+	OpTrueDivideScalar                                       Op = 2054 // true_divide.Scalar
+	OpTrueDivideTensor                                       Op = 2055 // true_divide.Tensor
+	OpTrueDivideInPlaceScalar                                Op = 2056 // true_divide_.Scalar
+	OpTrueDivideInPlaceTensor                                Op = 2057 // true_divide_.Tensor
+	OpTrunc                                                  Op = 2058 // trunc
+	OpTruncInPlace                                           Op = 2059 // trunc_
+	OpTypeAs                                                 Op = 2060 // type_as
+	OpUnbindInt                                              Op = 2061 // unbind.int
+	OpUnbindCopyInt                                          Op = 2062 // unbind_copy.int
+	OpUnflattenInt                                           Op = 2063 // unflatten.int
+	OpUnflattenDenseTensors                                  Op = 2064 // unflatten_dense_tensors
+	OpUnfold                                                 Op = 2065 // unfold
+	OpUnfoldBackward                                         Op = 2066 // unfold_backward
+	OpUnfoldCopy                                             Op = 2067 // unfold_copy
+	OpUniformInPlace                                         Op = 2068 // uniform_
+	OpUniqueConsecutive                                      Op = 2069 // unique_consecutive
+	OpUniqueDim                                              Op = 2070 // unique_dim
+	OpUniqueDimConsecutive                                   Op = 2071 // unique_dim_consecutive
+	OpUnsafeChunk                                            Op = 2072 // unsafe_chunk
+	OpUnsafeSplitTensor                                      Op = 2073 // unsafe_split.Tensor
+	OpUnsafeSplitWithSizes                                   Op = 2074 // unsafe_split_with_sizes
+	OpUnsqueeze                                              Op = 2075 // unsqueeze
+	OpUnsqueezeInPlace                                       Op = 2076 // unsqueeze_
+	OpUnsqueezeCopy                                          Op = 2077 // unsqueeze_copy
+	OpUpsampleBicubic2d                                      Op = 2078 // upsample_bicubic2d
+	OpUpsampleBicubic2dVec                                   Op = 2079 // upsample_bicubic2d.vec
+	OpUpsampleBicubic2dBackward                              Op = 2080 // upsample_bicubic2d_backward
+	OpUpsampleBilinear2d                                     Op = 2081 // upsample_bilinear2d
+	OpUpsampleBilinear2dVec                                  Op = 2082 // upsample_bilinear2d.vec
+	OpUpsampleBilinear2dBackward                             Op = 2083 // upsample_bilinear2d_backward
+	OpUpsampleLinear1d                                       Op = 2084 // upsample_linear1d
+	OpUpsampleLinear1dVec                                    Op = 2085 // upsample_linear1d.vec
+	OpUpsampleLinear1dBackward                               Op = 2086 // upsample_linear1d_backward
+	OpUpsampleNearest1d                                      Op = 2087 // upsample_nearest1d
+	OpUpsampleNearest1dVec                                   Op = 2088 // upsample_nearest1d.vec
+	OpUpsampleNearest1dBackward                              Op = 2089 // upsample_nearest1d_backward
+	OpUpsampleNearest2d                                      Op = 2090 // upsample_nearest2d
+	OpUpsampleNearest2dVec                                   Op = 2091 // upsample_nearest2d.vec
+	OpUpsampleNearest2dBackward                              Op = 2092 // upsample_nearest2d_backward
+	OpUpsampleNearest3d                                      Op = 2093 // upsample_nearest3d
+	OpUpsampleNearest3dVec                                   Op = 2094 // upsample_nearest3d.vec
+	OpUpsampleNearest3dBackward                              Op = 2095 // upsample_nearest3d_backward
+	OpUpsampleTrilinear3d                                    Op = 2096 // upsample_trilinear3d
+	OpUpsampleTrilinear3dVec                                 Op = 2097 // upsample_trilinear3d.vec
+	OpUpsampleTrilinear3dBackward                            Op = 2098 // upsample_trilinear3d_backward
+	OpValueSelectingReductionBackward                        Op = 2099 // value_selecting_reduction_backward
+	OpValues                                                 Op = 2100 // values
+	OpValuesCopy                                             Op = 2101 // values_copy
+	OpVander                                                 Op = 2102 // vander
+	OpVar                                                    Op = 2103 // var
+	OpVarCorrection                                          Op = 2104 // var.correction
+	OpVarDim                                                 Op = 2105 // var.dim
+	OpVarMean                                                Op = 2106 // var_mean
+	OpVarMeanCorrection                                      Op = 2107 // var_mean.correction
+	OpVarMeanDim                                             Op = 2108 // var_mean.dim
+	OpVDot                                                   Op = 2109 // vdot
+	OpView                                                   Op = 2110 // view
+	OpViewDType                                              Op = 2111 // view.dtype
+	OpViewAs                                                 Op = 2112 // view_as
+	OpViewAsComplex                                          Op = 2113 // view_as_complex
+	OpViewAsComplexCopy                                      Op = 2114 // view_as_complex_copy
+	OpViewAsReal                                             Op = 2115 // view_as_real
+	OpViewAsRealCopy                                         Op = 2116 // view_as_real_copy
+	OpViewCopy                                               Op = 2117 // view_copy
+	OpViewCopyDType                                          Op = 2118 // view_copy.dtype
+	OpVSplitArray                                            Op = 2119 // vsplit.array
+	OpVSplitInt                                              Op = 2120 // vsplit.int
+	OpVStack                                                 Op = 2121 // vstack
+	OpWhere                                                  Op = 2122 // where
+	OpWhereScalar                                            Op = 2123 // where.Scalar
+	OpWhereScalarOther                                       Op = 2124 // where.ScalarOther
+	OpWhereScalarSelf                                        Op = 2125 // where.ScalarSelf
+	OpWhereSelf                                              Op = 2126 // where.self
+	OpXLogYScalarOther                                       Op = 2127 // xlogy.Scalar_Other
+	OpXLogYScalarSelf                                        Op = 2128 // xlogy.Scalar_Self
+	OpXLogYTensor                                            Op = 2129 // xlogy.Tensor
+	OpXLogYInPlaceScalarOther                                Op = 2130 // xlogy_.Scalar_Other
+	OpXLogYInPlaceTensor                                     Op = 2131 // xlogy_.Tensor
+	OpZeroInPlace                                            Op = 2132 // zero_
+	OpZeros                                                  Op = 2133 // zeros
+	OpZerosLike                                              Op = 2134 // zeros_like
 )
 
 // Setting numbers a process-wide setting of libtorch's: [OpGetSetting] reads it, [OpSetSetting] changes it.
@@ -2182,500 +2183,500 @@ const opNames = "" +
 	"m_heapsmemory_infoleaveenter_gradenter_unsafeenter_inferenceenter_autocastenter_devicecapture_modese" +
 	"nter_modesfree_modesis_grad_enabledis_inferenceautocast_statebackwardgradgradientskeep_tensorsclear_" +
 	"gradientsset_gradientset_requires_gradretain_gradgrad_namegrad_fnnode_namenext_nodesbaselikenessrepl" +
-	"ace_datasizesstridesdescribedimis_contiguousversionstoragememoryelementsfrom_bytesto_bytesoverwriter" +
-	"ead_fileitemindexset_indextowarningsset_threadslaneget_threadsset_interop_threadsget_interop_threads" +
-	"manual_seednew_generatordefault_generatorseed_generatorgenerator_seedgenerator_stateset_generator_st" +
-	"ategenerator_devicetorch_versionshow_configdevice_countsynchronizecurrent_devicelist_operatorsget_se" +
-	"ttingset_settingcuda_versionsboxedcompile_programrun_programscript_loadscript_definescript_callscrip" +
-	"t_describescript_treescript_tensorsscript_modulescript_attributescript_set_attributescript_trainscri" +
-	"pt_toscript_freezescript_optimizescript_savescript_codescript_graphaoti_loadaoti_describeaoti_consta" +
-	"ntaoti_runenter_recordingrecordedis_exportingadd_hookadd_accumulate_hookremove_hookapply_functionsav" +
-	"ed_tensorsenter_saved_hooksbackward_numberset_anomalydroppedoperator_schemaopen_libraryclose_library" +
-	"define_operatorimplement_operatorkernel_argumentskernel_redispatchkernel_resultsnvrtc_opennvrtc_comp" +
-	"ilekernel_archkernel_loadkernel_unloadkernel_functionkernel_launchprepare_profilerstart_profilerstop" +
-	"_profilerprofiler_eventssave_profilefree_profileenter_rangethread_numberdefault_streamcurrent_stream" +
-	"new_streamenter_streamstream_querystream_synchronizestream_wait_eventstream_wait_streamstream_pointe" +
-	"rrecord_streamnew_eventevent_recordevent_queryevent_synchronizeevent_elapseddevice_statsreset_accumu" +
-	"lated_memorynvtx_marknvtx_pushnvtx_popopen_jpegjpeg_sizedecode_jpegencode_jpegcrop_jpegcrop_imagecro" +
-	"p_flipnew_tcp_storenew_file_storenew_hash_storenew_prefix_storestore_setstore_getstore_addstore_comp" +
-	"are_setstore_deletestore_checkstore_num_keysstore_set_timeoutnew_groupabort_groupcollectivemonitored" +
-	"_barriergroup_checkbatch_beginbatch_endwork_waitwork_streamwork_abortwork_donework_sourceverify_para" +
-	"msbroadcast_coalescednew_reducerreducer_forwardreducer_backwardreducer_delayreducer_compressreducer_" +
-	"hookreducer_statscuda_statecuda_driver_versiondevice_propertiesdevice_access_peerexternal_streamstre" +
-	"am_prioritystream_prioritiesblocking_eventmemory_fractionset_memory_fractionmemory_snapshotrecord_me" +
-	"mory_historynew_pool_idnew_mem_poolmem_pool_identer_mem_poolleave_mem_poolnew_ncclnew_graphgraph_cap" +
-	"ture_begingraph_capture_endgraph_replaygraph_resetgraph_poolgraph_register_generatorgraph_debug_dump" +
-	"is_capturing__and__.Scalar__and__.Tensor__iand__.Scalar__iand__.Tensor__ilshift__.Scalar__ilshift__." +
-	"Tensor__ior__.Scalar__ior__.Tensor__irshift__.Scalar__irshift__.Tensor__ixor__.Scalar__ixor__.Tensor" +
-	"__lshift__.Scalar__lshift__.Tensor__or__.Scalar__or__.Tensor__rshift__.Scalar__rshift__.Tensor__xor_" +
-	"_.Scalar__xor__.Tensor_adaptive_avg_pool2d_adaptive_avg_pool2d_backward_adaptive_avg_pool3d_adaptive" +
-	"_avg_pool3d_backward_add_batch_dim_add_relu.Scalar_add_relu.Tensor_add_relu_.Scalar_add_relu_.Tensor" +
-	"_addmm_activation_aminmax_aminmax.dim_amp_foreach_non_finite_check_and_unscale__amp_update_scale__as" +
-	"sert_async_assert_async.msg_assert_scalar_assert_tensor_metadata_autocast_to_full_precision_autocast" +
-	"_to_reduced_precision_backward_batch_norm_impl_index_batch_norm_impl_index_backward_batch_norm_no_up" +
-	"date_batch_norm_with_update_cast_Byte_cast_Char_cast_Double_cast_Float_cast_Half_cast_Int_cast_Long_" +
-	"cast_Short_cdist_backward_cdist_forward_cholesky_solve_helper_choose_qparams_per_tensor_chunk_cat_co" +
-	"alesce_coalesced__compute_linear_combination_conj_conj_copy_conj_physical_conv_depthwise2d_convert_i" +
-	"ndices_from_coo_to_csr_convert_indices_from_csr_to_coo_convert_weight_to_int4pack_convert_weight_to_" +
-	"int4pack_for_cpu_convolution_convolution.deprecated_convolution_double_backward_convolution_mode_cop" +
-	"y_from_copy_from_and_resize_cslt_compress_cslt_sparse_mm_cslt_sparse_mm_search_ctc_loss_ctc_loss.Ten" +
-	"sor_ctc_loss_backward_ctc_loss_backward.Tensor_cudnn_attention_backward_cudnn_attention_forward_cudn" +
-	"n_ctc_loss_cudnn_ctc_loss.Tensor_cudnn_init_dropout_state_cudnn_rnn_cudnn_rnn_backward_cudnn_rnn_fla" +
-	"tten_weight_cufft_clear_plan_cache_cufft_get_plan_cache_max_size_cufft_get_plan_cache_size_cufft_set" +
-	"_plan_cache_max_size_cummax_helper_cummin_helper_debug_has_internal_overlap_dimI_dimV_dim_arange_dir" +
-	"ichlet_grad_dyn_quant_matmul_4bit_dyn_quant_pack_4bit_weight_efficient_attention_backward_efficient_" +
-	"attention_forward_efficientzerotensor_embedding_bag_embedding_bag_backward_embedding_bag_dense_backw" +
-	"ard_embedding_bag_forward_only_embedding_bag_per_sample_weights_backward_embedding_bag_sparse_backwa" +
-	"rd_empty_affine_quantized_empty_per_channel_affine_quantized_euclidean_dist_fake_quantize_learnable_" +
-	"per_channel_affine_fake_quantize_learnable_per_channel_affine_backward_fake_quantize_learnable_per_t" +
-	"ensor_affine_fake_quantize_learnable_per_tensor_affine_backward_fake_quantize_per_tensor_affine_cach" +
-	"emask_tensor_qparams_fft_c2c_fft_c2r_fft_r2c_fill_mem_eff_dropout_mask__flash_attention_backward_fla" +
-	"sh_attention_forward_flash_attention_forward.quantized_foreach_abs_foreach_abs__foreach_acos_foreach" +
-	"_acos__foreach_add.List_foreach_add.Scalar_foreach_add.ScalarList_foreach_add.Tensor_foreach_add_.Li" +
-	"st_foreach_add_.Scalar_foreach_add_.ScalarList_foreach_add_.Tensor_foreach_addcdiv.Scalar_foreach_ad" +
-	"dcdiv.ScalarList_foreach_addcdiv.Tensor_foreach_addcdiv_.Scalar_foreach_addcdiv_.ScalarList_foreach_" +
-	"addcdiv_.Tensor_foreach_addcmul.Scalar_foreach_addcmul.ScalarList_foreach_addcmul.Tensor_foreach_add" +
-	"cmul_.Scalar_foreach_addcmul_.ScalarList_foreach_addcmul_.Tensor_foreach_asin_foreach_asin__foreach_" +
-	"atan_foreach_atan__foreach_ceil_foreach_ceil__foreach_clamp_max.List_foreach_clamp_max.Scalar_foreac" +
-	"h_clamp_max.ScalarList_foreach_clamp_max_.List_foreach_clamp_max_.Scalar_foreach_clamp_max_.ScalarLi" +
-	"st_foreach_clamp_min.List_foreach_clamp_min.Scalar_foreach_clamp_min.ScalarList_foreach_clamp_min_.L" +
-	"ist_foreach_clamp_min_.Scalar_foreach_clamp_min_.ScalarList_foreach_copy_foreach_copy__foreach_cos_f" +
-	"oreach_cos__foreach_cosh_foreach_cosh__foreach_div.List_foreach_div.Scalar_foreach_div.ScalarList_fo" +
-	"reach_div.Tensor_foreach_div_.List_foreach_div_.Scalar_foreach_div_.ScalarList_foreach_div_.Tensor_f" +
-	"oreach_erf_foreach_erf__foreach_erfc_foreach_erfc__foreach_exp_foreach_exp__foreach_expm1_foreach_ex" +
-	"pm1__foreach_floor_foreach_floor__foreach_frac_foreach_frac__foreach_lerp.List_foreach_lerp.Scalar_f" +
-	"oreach_lerp.ScalarList_foreach_lerp_.List_foreach_lerp_.Scalar_foreach_lerp_.ScalarList_foreach_lgam" +
-	"ma_foreach_lgamma__foreach_log_foreach_log10_foreach_log10__foreach_log1p_foreach_log1p__foreach_log" +
-	"2_foreach_log2__foreach_log__foreach_max_foreach_maximum.List_foreach_maximum.Scalar_foreach_maximum" +
-	".ScalarList_foreach_maximum_.List_foreach_maximum_.Scalar_foreach_maximum_.ScalarList_foreach_minimu" +
-	"m.List_foreach_minimum.Scalar_foreach_minimum.ScalarList_foreach_minimum_.List_foreach_minimum_.Scal" +
-	"ar_foreach_minimum_.ScalarList_foreach_mul.List_foreach_mul.Scalar_foreach_mul.ScalarList_foreach_mu" +
-	"l.Tensor_foreach_mul_.List_foreach_mul_.Scalar_foreach_mul_.ScalarList_foreach_mul_.Tensor_foreach_n" +
-	"eg_foreach_neg__foreach_norm.Scalar_foreach_pow.List_foreach_pow.Scalar_foreach_pow.ScalarAndTensor_" +
-	"foreach_pow.ScalarList_foreach_pow_.List_foreach_pow_.Scalar_foreach_pow_.ScalarList_foreach_powsum." +
-	"Scalar_foreach_reciprocal_foreach_reciprocal__foreach_round_foreach_round__foreach_rsqrt_foreach_rsq" +
-	"rt__foreach_sigmoid_foreach_sigmoid__foreach_sign_foreach_sign__foreach_sin_foreach_sin__foreach_sin" +
-	"h_foreach_sinh__foreach_sqrt_foreach_sqrt__foreach_sub.List_foreach_sub.Scalar_foreach_sub.ScalarLis" +
-	"t_foreach_sub_.List_foreach_sub_.Scalar_foreach_sub_.ScalarList_foreach_tan_foreach_tan__foreach_tan" +
-	"h_foreach_tanh__foreach_trunc_foreach_trunc__foreach_zero__functional_assert_async.msg_functional_as" +
-	"sert_scalar_functional_sym_constrain_range_functional_sym_constrain_range_for_size_fused_adagrad__fu" +
-	"sed_adagrad_.tensor_lr_fused_adam__fused_adam_.tensor_lr_fused_adamw__fused_adamw_.tensor_lr_fused_d" +
-	"ropout_fused_moving_avg_obs_fq_helper_fused_rms_norm_fused_rms_norm_backward_fused_sdp_choice_fused_" +
-	"sgd__fused_sgd_.tensor_lr_fw_primal_fw_primal_copy_gather_sparse_backward_grid_sampler_2d_cpu_fallba" +
-	"ck_grid_sampler_2d_cpu_fallback_backward_grouped_mm_has_compatible_shallow_copy_type_has_same_storag" +
-	"e_numel_histogramdd_bin_edges_histogramdd_from_bin_cts_histogramdd_from_bin_tensors_index_put_impl__" +
-	"indices_indices_copy_int_mm_is_all_true_is_any_true_is_zerotensor_jagged_to_padded_dense_forward_laz" +
-	"y_clone_linalg_check_errors_linalg_det_linalg_eigh_linalg_eigvals_linalg_slogdet_linalg_solve_ex_lin" +
-	"alg_svd_local_scalar_dense_log_softmax_log_softmax_backward_data_logcumsumexp_lstm_mps_lu_with_info_" +
-	"make_dep_token_make_dual_make_dual_copy_make_per_channel_quantized_tensor_make_per_tensor_quantized_" +
-	"tensor_masked_scale_masked_softmax_masked_softmax_backward_mixed_dtypes_linear_mkldnn_reshape_mkldnn" +
-	"_transpose_mkldnn_transpose__mps_convolution_mps_convolution_transpose_native_batch_norm_legit_nativ" +
-	"e_batch_norm_legit.no_stats_native_batch_norm_legit_no_training_native_multi_head_attention_neg_view" +
-	"_neg_view_copy_nested_compute_contiguous_strides_offsets_nested_from_padded_nested_from_padded_and_n" +
-	"ested_example_nested_from_padded_tensor_nested_get_jagged_dummy_nested_get_lengths_nested_get_max_se" +
-	"qlen_nested_get_min_seqlen_nested_get_offsets_nested_get_ragged_idx_nested_get_values_nested_get_val" +
-	"ues_copy_nested_select_backward_nested_sum_backward_nested_tensor_from_mask_nested_tensor_from_mask_" +
-	"left_aligned_nested_tensor_from_tensor_list_nested_tensor_size_nested_tensor_softmax_with_shape_nest" +
-	"ed_tensor_storage_offsets_nested_tensor_strides_nested_view_from_buffer_nested_view_from_buffer_copy" +
-	"_nested_view_from_jagged_nested_view_from_jagged_copy_new_zeros_with_same_feature_meta_nnpack_availa" +
-	"ble_nnpack_spatial_convolution_nnz_pack_padded_sequence_pack_padded_sequence_backward_pad_circular_p" +
-	"ad_enum_pad_packed_sequence_padded_dense_to_jagged_forward_pdist_backward_pdist_forward_pin_memory_p" +
-	"relu_kernel_prelu_kernel_backward_print_propagate_xla_data_remove_batch_dim_reshape_alias_reshape_al" +
-	"ias_copy_reshape_copy_reshape_from_tensor_resize_output__rowwise_prune_safe_softmax_sample_dirichlet" +
-	"_saturate_weight_to_fp16_scaled_dot_product_attention_math_scaled_dot_product_attention_math_for_mps" +
-	"_scaled_dot_product_cudnn_attention_scaled_dot_product_cudnn_attention_backward_scaled_dot_product_e" +
-	"fficient_attention_scaled_dot_product_efficient_attention_backward_scaled_dot_product_flash_attentio" +
-	"n_scaled_dot_product_flash_attention.quantized_scaled_dot_product_flash_attention_backward_scaled_do" +
-	"t_product_flash_attention_for_cpu_scaled_dot_product_flash_attention_for_cpu_backward_scaled_dot_pro" +
-	"duct_fused_attention_overrideable_scaled_dot_product_fused_attention_overrideable_backward_scaled_gr" +
-	"ouped_mm_scaled_grouped_mm_v2_scaled_mm_scaled_mm_v2_segment_reduce_backward_shape_as_tensor_slow_co" +
-	"nv2d_backward.output_mask_slow_conv2d_forward_sobol_engine_draw_sobol_engine_ff__sobol_engine_initia" +
-	"lize_state__sobol_engine_scramble__softmax_softmax_backward_data_sparse_addmm_sparse_broadcast_to_sp" +
-	"arse_broadcast_to_copy_sparse_bsc_tensor_unsafe_sparse_bsr_tensor_unsafe_sparse_compressed_tensor_un" +
-	"safe_sparse_compressed_tensor_with_dims_sparse_coo_tensor_unsafe_sparse_coo_tensor_with_dims_sparse_" +
-	"coo_tensor_with_dims_and_tensors_sparse_csc_tensor_unsafe_sparse_csr_prod.dim_dtype_sparse_csr_sum.d" +
-	"im_dtype_sparse_csr_tensor_unsafe_sparse_log_softmax_sparse_log_softmax.int_sparse_log_softmax_backw" +
-	"ard_data_sparse_mask_projection_sparse_mm_sparse_mm.reduce_sparse_mm_reduce_impl_sparse_mm_reduce_im" +
-	"pl_backward_sparse_semi_structured_addmm_sparse_semi_structured_apply_sparse_semi_structured_apply_d" +
-	"ense_sparse_semi_structured_linear_sparse_semi_structured_mm_sparse_semi_structured_tile_sparse_soft" +
-	"max_sparse_softmax.int_sparse_softmax_backward_data_sparse_sparse_matmul_sparse_sum_sparse_sum.dim_s" +
-	"parse_sum.dim_dtype_sparse_sum.dtype_sparse_sum_backward_spdiags_spsolve_stack_standard_gamma_standa" +
-	"rd_gamma_grad_thnn_differentiable_gru_cell_backward_thnn_differentiable_lstm_cell_backward_thnn_fuse" +
-	"d_gru_cell_thnn_fused_gru_cell_backward_thnn_fused_lstm_cell_thnn_fused_lstm_cell_backward_thnn_fuse" +
-	"d_lstm_cell_backward_impl_to_copy_to_cpu_to_dense_to_sparse_to_sparse.sparse_dim_to_sparse_bsc_to_sp" +
-	"arse_bsr_to_sparse_csc_to_sparse_csr_to_sparse_semi_structured_transform_bias_rescale_qkv_transforme" +
-	"r_encoder_layer_fwd_trilinear_triton_multi_head_attention_triton_scaled_dot_attention_unique_unique2" +
-	"_unpack_dual_unsafe_index.Tensor_unsafe_index_put_unsafe_masked_index_unsafe_masked_index_put_accumu" +
-	"late_unsafe_view_upsample_bicubic2d_aa_upsample_bicubic2d_aa.vec_upsample_bicubic2d_aa_backward_upsa" +
-	"mple_bilinear2d_aa_upsample_bilinear2d_aa.vec_upsample_bilinear2d_aa_backward_upsample_nearest_exact" +
-	"1d_upsample_nearest_exact1d.vec_upsample_nearest_exact1d_backward_upsample_nearest_exact2d_upsample_" +
-	"nearest_exact2d.vec_upsample_nearest_exact2d_backward_upsample_nearest_exact3d_upsample_nearest_exac" +
-	"t3d.vec_upsample_nearest_exact3d_backward_use_cudnn_ctc_loss_use_cudnn_ctc_loss.Tensor_use_cudnn_rnn" +
-	"_flatten_weight_use_miopen_ctc_loss_use_miopen_ctc_loss.Tensor_validate_compressed_sparse_indices_va" +
-	"lidate_sparse_bsc_tensor_args_validate_sparse_bsr_tensor_args_validate_sparse_compressed_tensor_args" +
-	"_validate_sparse_coo_tensor_args_validate_sparse_csc_tensor_args_validate_sparse_csr_tensor_args_val" +
-	"ues_values_copy_version_weight_int4pack_mm_weight_int4pack_mm_for_cpu_weight_int4pack_mm_with_scales" +
-	"_and_zeros_weight_int8pack_mm_weight_norm_weight_norm_differentiable_backward_weight_norm_interface_" +
-	"weight_norm_interface_backward_wrapped_linear_prepack_wrapped_quantized_linear_prepackedabsabs_absol" +
-	"uteabsolute_acosacos_acoshacosh_adaptive_avg_pool1dadaptive_avg_pool2dadaptive_avg_pool3dadaptive_ma" +
-	"x_pool1dadaptive_max_pool2dadaptive_max_pool2d_backwardadaptive_max_pool3dadaptive_max_pool3d_backwa" +
-	"rdadd.Scalaradd.Tensoradd_.Scalaradd_.Tensoraddbmmaddbmm_addcdivaddcdiv_addcmuladdcmul_addmmaddmm.dt" +
-	"ypeaddmm_addmvaddmv_addraddr_adjointaffine_grid_generatoraffine_grid_generator_backwardaliasalias_co" +
-	"pyalign_asalign_tensorsallall.dimall.dimsallclosealpha_dropoutalpha_dropout_amaxaminaminmaxangleanya" +
-	"ny.dimany.dimsarangearange.startarange.start_steparccosarccos_arccosharccosh_arcsinarcsin_arcsinharc" +
-	"sinh_arctanarctan2arctan2_arctan_arctanharctanh_argmaxargminargsortargsort.stableargwhereas_strideda" +
-	"s_strided_as_strided_copyas_strided_scatterasinasin_asinhasinh_atanatan2atan2_atan_atanhatanh_atleas" +
-	"t_1datleast_1d.Sequenceatleast_2datleast_2d.Sequenceatleast_3datleast_3d.Sequenceavg_pool1davg_pool2" +
-	"davg_pool2d_backwardavg_pool3davg_pool3d_backwardbaddbmmbaddbmm.dtypebaddbmm_bartlett_windowbartlett" +
-	"_window.periodicbatch_normbatch_norm_backwardbatch_norm_backward_elemtbatch_norm_backward_reducebatc" +
-	"h_norm_elemtbatch_norm_gather_statsbatch_norm_gather_stats_with_countsbatch_norm_statsbatch_norm_upd" +
-	"ate_statsbernoullibernoulli.pbernoulli_.Tensorbernoulli_.floatbilinearbinary_cross_entropybinary_cro" +
-	"ss_entropy_backwardbinary_cross_entropy_with_logitsbincountbinomialbitwise_and.Scalarbitwise_and.Sca" +
-	"lar_Tensorbitwise_and.Tensorbitwise_and_.Scalarbitwise_and_.Tensorbitwise_left_shift.Scalar_Tensorbi" +
-	"twise_left_shift.Tensorbitwise_left_shift.Tensor_Scalarbitwise_left_shift_.Tensorbitwise_left_shift_" +
-	".Tensor_Scalarbitwise_notbitwise_not_bitwise_or.Scalarbitwise_or.Scalar_Tensorbitwise_or.Tensorbitwi" +
-	"se_or_.Scalarbitwise_or_.Tensorbitwise_right_shift.Scalar_Tensorbitwise_right_shift.Tensorbitwise_ri" +
-	"ght_shift.Tensor_Scalarbitwise_right_shift_.Tensorbitwise_right_shift_.Tensor_Scalarbitwise_xor.Scal" +
-	"arbitwise_xor.Scalar_Tensorbitwise_xor.Tensorbitwise_xor_.Scalarbitwise_xor_.Tensorblackman_windowbl" +
-	"ackman_window.periodicblock_diagbmmbmm.dtypebroadcast_tensorsbroadcast_tobucketize.Scalarbucketize.T" +
-	"ensorcan_castcartesian_prodcatcauchy_ccol_indicesccol_indices_copycdistceilceil_celucelu_chain_matmu" +
-	"lchalfchannel_shufflecholeskycholesky_inversecholesky_solvechoose_qparams_optimizedchunkclampclamp.T" +
-	"ensorclamp_clamp_.Tensorclamp_maxclamp_max.Tensorclamp_max_clamp_max_.Tensorclamp_minclamp_min.Tenso" +
-	"rclamp_min_clamp_min_.Tensorclipclip.Tensorclip_clip_.Tensorclonecoalescecol2imcol_indicescol_indice" +
-	"s_copycolumn_stackcombinationscomplexconcatconcatenateconjconj_physicalconj_physical_constant_pad_nd" +
-	"contiguousconv1dconv1d.paddingconv2dconv2d.paddingconv3dconv3d.paddingconv_depthwise3dconv_tbcconv_t" +
-	"bc_backwardconv_transpose1dconv_transpose2d.inputconv_transpose3d.inputconvolutionconvolution_backwa" +
-	"rdconvolution_backward_overrideableconvolution_overrideablecopycopy_copy_sparse_to_sparse_copysign.S" +
-	"calarcopysign.Tensorcopysign_.Scalarcopysign_.Tensorcorrcoefcoscos_coshcosh_cosine_embedding_losscos" +
-	"ine_similaritycount_nonzerocount_nonzero.dim_IntListcovcrosscross_entropy_losscrow_indicescrow_indic" +
-	"es_copyctc_loss.IntListctc_loss.Tensorcudnn_affine_grid_generatorcudnn_affine_grid_generator_backwar" +
-	"dcudnn_batch_normcudnn_batch_norm_backwardcudnn_convolutioncudnn_convolution_add_relucudnn_convoluti" +
-	"on_relucudnn_convolution_transposecudnn_grid_samplercudnn_grid_sampler_backwardcudnn_is_acceptablecu" +
-	"mmaxcummaxmin_backwardcummincumprodcumprod_cumprod_backwardcumsumcumsum_cumulative_trapezoid.dxcumul" +
-	"ative_trapezoid.xdatadeg2raddeg2rad_dense_dimdequantize.selfdequantize.tensorsdetdetachdetach_detach" +
-	"_copydiagdiag_embeddiagflatdiagonaldiagonal_backwarddiagonal_copydiagonal_scatterdiffdigammadigamma_" +
-	"distdiv.Scalardiv.Scalar_modediv.Tensordiv.Tensor_modediv_.Scalardiv_.Scalar_modediv_.Tensordiv_.Ten" +
-	"sor_modedivide.Scalardivide.Scalar_modedivide.Tensordivide.Tensor_modedivide_.Scalardivide_.Scalar_m" +
-	"odedivide_.Tensordivide_.Tensor_modedotdropoutdropout_dsplit.arraydsplit.intdstackeinsumeluelu_elu_b" +
-	"ackwardembeddingembedding_backwardembedding_bagembedding_bag.padding_idxembedding_dense_backwardembe" +
-	"dding_renorm_embedding_sparse_backwardempty.memory_formatempty_likeempty_permutedempty_quantizedempt" +
-	"y_stridedeq.Scalareq.Tensoreq_.Scalareq_.Tensorequalerferf_erfcerfc_erfinverfinv_expexp2exp2_exp_exp" +
-	"andexpand_asexpand_copyexpm1expm1_exponential_eyeeye.mfake_quantize_per_channel_affinefake_quantize_" +
-	"per_channel_affine_cachemaskfake_quantize_per_channel_affine_cachemask_backwardfake_quantize_per_ten" +
-	"sor_affinefake_quantize_per_tensor_affine.tensor_qparamsfake_quantize_per_tensor_affine_cachemaskfak" +
-	"e_quantize_per_tensor_affine_cachemask_backwardfbgemm_linear_fp16_weightfbgemm_linear_fp16_weight_fp" +
-	"32_activationfbgemm_linear_int8_weightfbgemm_linear_int8_weight_fp32_activationfbgemm_linear_quantiz" +
-	"e_weightfbgemm_pack_gemm_matrix_fp16fbgemm_pack_quantized_matrixfbgemm_pack_quantized_matrix.KNfeatu" +
-	"re_alpha_dropoutfeature_alpha_dropout_feature_dropoutfeature_dropout_fft_fftfft_fft2fft_fftfreqfft_f" +
-	"ftnfft_fftshiftfft_hfftfft_hfft2fft_hfftnfft_ifftfft_ifft2fft_ifftnfft_ifftshiftfft_ihfftfft_ihfft2f" +
-	"ft_ihfftnfft_irfftfft_irfft2fft_irfftnfft_rfftfft_rfft2fft_rfftfreqfft_rfftnfill.Scalarfill.Tensorfi" +
-	"ll_.Scalarfill_.Tensorfill_diagonal_fixfix_flatten.using_intsflatten_dense_tensorsflipfliplrflipudfl" +
-	"oat_power.Scalarfloat_power.Tensor_Scalarfloat_power.Tensor_Tensorfloat_power_.Scalarfloat_power_.Te" +
-	"nsorfloorfloor_floor_dividefloor_divide.Scalarfloor_divide_.Scalarfloor_divide_.Tensorfmaxfminfmod.S" +
-	"calarfmod.Tensorfmod_.Scalarfmod_.Tensorfracfrac_fractional_max_pool2dfractional_max_pool2d_backward" +
-	"fractional_max_pool3dfractional_max_pool3d_backwardfrexp.Tensorfrobenius_norm.dimfrom_filefullfull_l" +
-	"ikefused_moving_avg_obs_fake_quantgathergather_backwardgcdgcd_ge.Scalarge.Tensorge_.Scalarge_.Tensor" +
-	"gelugelu_gelu_backwardgeometric_geqrfgergluglu_backwardglu_backward_jvpglu_jvpgradient.arraygradient" +
-	".scalararraygradient.scalarintgradient.scalarrayarraygradient.scalarrayintgradient.tensorarraygradie" +
-	"nt.tensorarrayintgreater.Scalargreater.Tensorgreater_.Scalargreater_.Tensorgreater_equal.Scalargreat" +
-	"er_equal.Tensorgreater_equal_.Scalargreater_equal_.Tensorgrid_samplergrid_sampler_2dgrid_sampler_2d_" +
-	"backwardgrid_sampler_3dgrid_sampler_3d_backwardgroup_normgru.datagru.inputgru_cellgt.Scalargt.Tensor" +
-	"gt_.Scalargt_.Tensorhamming_windowhamming_window.periodichamming_window.periodic_alphahamming_window" +
-	".periodic_alpha_betahann_windowhann_window.periodichardshrinkhardshrink_backwardhardsigmoidhardsigmo" +
-	"id_hardsigmoid_backwardhardswishhardswish_hardswish_backwardhardtanhhardtanh_hardtanh_backwardhash_t" +
-	"ensorheavisideheaviside_hinge_embedding_losshistchistogram.bin_cthistogram.bins_tensorhistogramddhis" +
-	"togramdd.TensorList_binshistogramdd.int_binshsplit.arrayhsplit.inthspmmhstackhuber_losshuber_loss_ba" +
-	"ckwardhypothypot_i0i0_igammaigamma_igammacigammac_im2colimagindex.Tensorindex_addindex_add_index_cop" +
-	"yindex_copy_index_fill.int_Scalarindex_fill.int_Tensorindex_fill_.int_Scalarindex_fill_.int_Tensorin" +
-	"dex_putindex_put_index_reduceindex_reduce_index_selectindex_select_backwardindicesindices_copyinfini" +
-	"tely_differentiable_gelu_backwardinnerinstance_normint_reprinverseis_coalescedis_complexis_conjis_di" +
-	"stributedis_floating_pointis_inferenceis_leafis_negis_nonzerois_pinnedis_same_sizeis_set_tois_signed" +
-	"is_vulkan_availableiscloseisfiniteisin.Scalar_Tensorisin.Tensor_Scalarisin.Tensor_Tensorisinfisnanis" +
-	"neginfisposinfisrealistftitemkaiser_windowkaiser_window.betakaiser_window.periodickl_divkronkthvalue" +
-	"l1_losslayer_normlcmlcm_ldexp.Tensorldexp_le.Scalarle.Tensorle_.Scalarle_.Tensorleaky_reluleaky_relu" +
-	"_leaky_relu_backwardlerp.Scalarlerp.Tensorlerp_.Scalarlerp_.Tensorless.Scalarless.Tensorless_.Scalar" +
-	"less_.Tensorless_equal.Scalarless_equal.Tensorless_equal_.Scalarless_equal_.Tensorlgammalgamma_liftl" +
-	"ift_freshlift_fresh_copylinalg__powsumlinalg_choleskylinalg_cholesky_exlinalg_condlinalg_cond.p_strl" +
-	"inalg_crosslinalg_detlinalg_diagonallinalg_eiglinalg_eighlinalg_eigvalslinalg_eigvalshlinalg_househo" +
-	"lder_productlinalg_invlinalg_inv_exlinalg_ldl_factorlinalg_ldl_factor_exlinalg_ldl_solvelinalg_lstsq" +
-	"linalg_lulinalg_lu_factorlinalg_lu_factor_exlinalg_lu_solvelinalg_matmullinalg_matrix_explinalg_matr" +
-	"ix_normlinalg_matrix_norm.str_ordlinalg_matrix_powerlinalg_matrix_ranklinalg_matrix_rank.atol_rtol_f" +
-	"loatlinalg_matrix_rank.atol_rtol_tensorlinalg_matrix_rank.tol_tensorlinalg_multi_dotlinalg_normlinal" +
-	"g_norm.ord_strlinalg_pinvlinalg_pinv.atol_rtol_floatlinalg_pinv.atol_rtol_tensorlinalg_pinv.rcond_te" +
-	"nsorlinalg_qrlinalg_slogdetlinalg_solvelinalg_solve_exlinalg_solve_triangularlinalg_svdlinalg_svdval" +
-	"slinalg_tensorinvlinalg_tensorsolvelinalg_vanderlinalg_vecdotlinalg_vector_normlinearlinear_backward" +
-	"linspacelinspace.Scalar_Tensorlinspace.Tensor_Scalarlinspace.Tensor_Tensorloglog10log10_log1plog1p_l" +
-	"og2log2_log_log_normal_log_sigmoidlog_sigmoid_backwardlog_sigmoid_forwardlog_softmax.intlogaddexplog" +
-	"addexp2logcumsumexplogdetlogical_andlogical_and_logical_notlogical_not_logical_orlogical_or_logical_" +
-	"xorlogical_xor_logitlogit_logit_backwardlogspacelogspace.Scalar_Tensorlogspace.Tensor_Scalarlogspace" +
-	".Tensor_Tensorlogsumexplstm.datalstm.inputlstm_celllt.Scalarlt.Tensorlt_.Scalarlt_.Tensorlu_solvelu_" +
-	"unpackmHmTmargin_ranking_lossmasked_fill.Scalarmasked_fill.Tensormasked_fill_.Scalarmasked_fill_.Ten" +
-	"sormasked_scattermasked_scatter_masked_scatter_backwardmasked_selectmasked_select_backwardmatmulmatm" +
-	"ul_backwardmatrix_Hmatrix_expmatrix_exp_backwardmatrix_powermaxmax.dimmax.othermax_pool1dmax_pool1d_" +
-	"with_indicesmax_pool2dmax_pool2d_backwardmax_pool2d_with_indicesmax_pool2d_with_indices_backwardmax_" +
-	"pool3dmax_pool3d_with_indicesmax_pool3d_with_indices_backwardmax_unpool2dmax_unpool3dmaximummeanmean" +
-	".dimmedianmedian.dimmeshgridmeshgrid.indexingminmin.dimmin.otherminimummiopen_batch_normmiopen_batch" +
-	"_norm_backwardmiopen_convolutionmiopen_convolution_add_relumiopen_convolution_relumiopen_convolution" +
-	"_transposemiopen_ctc_lossmiopen_ctc_loss.Tensormiopen_depthwise_convolutionmiopen_rnnmiopen_rnn_back" +
-	"wardmishmish_mish_backwardmkldnn_adaptive_avg_pool2dmkldnn_adaptive_avg_pool2d_backwardmkldnn_convol" +
-	"utionmkldnn_linearmkldnn_linear_backwardmkldnn_linear_backward_inputmkldnn_linear_backward_weightsmk" +
-	"ldnn_max_pool2dmkldnn_max_pool2d_backwardmkldnn_max_pool3dmkldnn_max_pool3d_backwardmkldnn_reorder_c" +
-	"onv2d_weightmkldnn_reorder_conv3d_weightmkldnn_rnn_layermkldnn_rnn_layer_backwardmmmm.dtypemodemovea" +
-	"xis.intmoveaxis.intlistmovedim.intmovedim.intlistmps_convolution_backwardmps_convolution_transpose_b" +
-	"ackwardmse_lossmse_loss_backwardmsortmul.Scalarmul.Tensormul_.Scalarmul_.Tensormulti_margin_lossmult" +
-	"i_margin_loss_backwardmultilabel_margin_lossmultilabel_margin_loss_backwardmultilabel_margin_loss_fo" +
-	"rwardmultinomialmultiply.Scalarmultiply.Tensormultiply_.Scalarmultiply_.Tensormvmvlgammamvlgamma_nan" +
-	"_to_numnan_to_num_nanmeannanmediannanmedian.dimnanquantilenanquantile.scalarnansumnarrownarrow.Tenso" +
-	"rnarrow_copynative_batch_normnative_batch_norm_backwardnative_channel_shufflenative_dropoutnative_dr" +
-	"opout_backwardnative_group_normnative_group_norm_backwardnative_layer_normnative_layer_norm_backward" +
-	"native_normnative_norm.ScalarOpt_dim_dtypene.Scalarne.Tensorne_.Scalarne_.Tensornegneg_negativenegat" +
-	"ive_nested_to_padded_tensornew_emptynew_empty_stridednew_fullnew_onesnew_zerosnextafternextafter_nll" +
-	"_lossnll_loss2dnll_loss2d_backwardnll_loss2d_forwardnll_loss_backwardnll_loss_forwardnll_loss_ndnonz" +
-	"erononzero_numpynonzero_staticnorm.Scalarnorm.ScalarOpt_dimnorm.ScalarOpt_dim_dtypenorm.ScalarOpt_dt" +
-	"ypenorm_except_dimnormal.Tensor_Tensornormal.Tensor_floatnormal.float_Tensornormal.float_floatnormal" +
-	"_normal_functionalnot_equal.Scalarnot_equal.Tensornot_equal_.Scalarnot_equal_.Tensornuclear_normnucl" +
-	"ear_norm.dimnumpy_Tone_hotonesones_likeorgqrormqrouteroutput_nrpadpad_sequencepairwise_distancepdist" +
-	"permutepermute_copypin_memorypinversepixel_shufflepixel_unshufflepoissonpoisson_nll_losspolarpolygam" +
-	"mapolygamma_positivepow.Scalarpow.Tensor_Scalarpow.Tensor_Tensorpow_.Scalarpow_.Tensorpreluprodprod." +
-	"dim_intpromote_typesputput_q_per_channel_axisq_per_channel_scalesq_per_channel_zero_pointsq_scaleq_z" +
-	"ero_pointqrquantilequantile.scalarquantize_per_channelquantize_per_tensorquantize_per_tensor.tensor_" +
-	"qparamsquantize_per_tensor.tensorsquantize_per_tensor_dynamicquantized_batch_normquantized_gru_cellq" +
-	"uantized_lstm_cellquantized_max_pool1dquantized_max_pool2dquantized_max_pool3dquantized_rnn_relu_cel" +
-	"lquantized_rnn_tanh_cellrad2degrad2deg_randrand.generatorrand_likerand_like.generatorrandintrandint." +
-	"generatorrandint.lowrandint.low_generatorrandint_likerandint_like.Tensorrandint_like.Tensor_generato" +
-	"rrandint_like.generatorrandint_like.low_dtyperandint_like.low_generator_dtyperandnrandn.generatorran" +
-	"dn_likerandn_like.generatorrandom_random_.fromrandom_.torandpermrandperm.generatorrangerange.steprav" +
-	"elrealreciprocalreciprocal_reflection_pad1dreflection_pad1d_backwardreflection_pad2dreflection_pad2d" +
-	"_backwardreflection_pad3dreflection_pad3d_backwardrelurelu6relu6_relu_remainder.Scalarremainder.Scal" +
-	"ar_Tensorremainder.Tensorremainder_.Scalarremainder_.Tensorrenormrenorm_repeatrepeat_interleave.Tens" +
-	"orrepeat_interleave.self_Tensorrepeat_interleave.self_intreplication_pad1dreplication_pad1d_backward" +
-	"replication_pad2dreplication_pad2d_backwardreplication_pad3dreplication_pad3d_backwardrequires_grad_" +
-	"reshapereshape_asresize_resize_as_resize_as_sparse_resolve_conjresolve_negresult_type.Scalarresult_t" +
-	"ype.Scalar_Scalarresult_type.Scalar_Tensorresult_type.Tensorretain_gradretains_gradrms_normrnn_relu." +
-	"datarnn_relu.inputrnn_relu_cellrnn_tanh.datarnn_tanh.inputrnn_tanh_cellrollrot90roundround.decimalsr" +
-	"ound_round_.decimalsrow_indicesrow_indices_copyrow_stackrrelurrelu_rrelu_with_noiserrelu_with_noise_" +
-	"rrelu_with_noise_backwardrsqrtrsqrt_rsub.Scalarrsub.Tensorscalar_tensorscaled_dot_product_attentions" +
-	"catter.reducescatter.srcscatter.valuescatter.value_reducescatter_.reducescatter_.srcscatter_.valuesc" +
-	"atter_.value_reducescatter_addscatter_add_scatter_reduce.twoscatter_reduce_.twosearchsorted.Scalarse" +
-	"archsorted.Tensorsegment_reduceselect.intselect_backwardselect_copy.intselect_scatterseluselu_set_se" +
-	"t_.source_Tensorset_.source_Tensor_storage_offsetset_datasgnsgn_sigmoidsigmoid_sigmoid_backwardsigns" +
-	"ign_signbitsilusilu_silu_backwardsinsin_sincsinc_sinhsinh_size.intslice.Tensorslice_backwardslice_co" +
-	"py.Tensorslice_inverseslice_scatterslogdetslow_conv3dslow_conv3d_forwardslow_conv_dilated2dslow_conv" +
-	"_dilated3dslow_conv_transpose2dslow_conv_transpose3dsmmsmooth_l1_losssmooth_l1_loss_backwardsoft_mar" +
-	"gin_losssoft_margin_loss_backwardsoftmax.intsoftplussoftplus_backwardsoftshrinksoftshrink_backwardso" +
-	"rtsort.stablesparse_bsc_tensor.ccol_row_valuesparse_bsc_tensor.ccol_row_value_sizesparse_bsr_tensor." +
-	"crow_col_valuesparse_bsr_tensor.crow_col_value_sizesparse_compressed_tensor.comp_plain_valuesparse_c" +
-	"ompressed_tensor.comp_plain_value_sizesparse_coo_tensor.indicessparse_coo_tensor.indices_sizesparse_" +
-	"coo_tensor.sizesparse_csc_tensor.ccol_row_valuesparse_csc_tensor.ccol_row_value_sizesparse_csr_tenso" +
-	"r.crow_col_valuesparse_csr_tensor.crow_col_value_sizesparse_dimsparse_masksparse_resize_sparse_resiz" +
-	"e_and_clear_sparse_sampled_addmmspecial_airy_aispecial_bessel_j0special_bessel_j1special_bessel_y0sp" +
-	"ecial_bessel_y1special_chebyshev_polynomial_tspecial_chebyshev_polynomial_t.n_scalarspecial_chebyshe" +
-	"v_polynomial_t.x_scalarspecial_chebyshev_polynomial_uspecial_chebyshev_polynomial_u.n_scalarspecial_" +
-	"chebyshev_polynomial_u.x_scalarspecial_chebyshev_polynomial_vspecial_chebyshev_polynomial_v.n_scalar" +
-	"special_chebyshev_polynomial_v.x_scalarspecial_chebyshev_polynomial_wspecial_chebyshev_polynomial_w." +
-	"n_scalarspecial_chebyshev_polynomial_w.x_scalarspecial_digammaspecial_entrspecial_erfspecial_erfcspe" +
-	"cial_erfcxspecial_erfinvspecial_exp2special_expitspecial_expm1special_gammaincspecial_gammainccspeci" +
-	"al_gammalnspecial_hermite_polynomial_hspecial_hermite_polynomial_h.n_scalarspecial_hermite_polynomia" +
-	"l_h.x_scalarspecial_hermite_polynomial_hespecial_hermite_polynomial_he.n_scalarspecial_hermite_polyn" +
-	"omial_he.x_scalarspecial_i0special_i0especial_i1special_i1especial_laguerre_polynomial_lspecial_lagu" +
-	"erre_polynomial_l.n_scalarspecial_laguerre_polynomial_l.x_scalarspecial_legendre_polynomial_pspecial" +
-	"_legendre_polynomial_p.n_scalarspecial_legendre_polynomial_p.x_scalarspecial_log1pspecial_log_ndtrsp" +
-	"ecial_log_softmaxspecial_logitspecial_logsumexpspecial_modified_bessel_i0special_modified_bessel_i1s" +
-	"pecial_modified_bessel_k0special_modified_bessel_k1special_multigammalnspecial_ndtrspecial_ndtrispec" +
-	"ial_polygammaspecial_psispecial_roundspecial_scaled_modified_bessel_k0special_scaled_modified_bessel" +
-	"_k1special_shifted_chebyshev_polynomial_tspecial_shifted_chebyshev_polynomial_t.n_scalarspecial_shif" +
-	"ted_chebyshev_polynomial_t.x_scalarspecial_shifted_chebyshev_polynomial_uspecial_shifted_chebyshev_p" +
-	"olynomial_u.n_scalarspecial_shifted_chebyshev_polynomial_u.x_scalarspecial_shifted_chebyshev_polynom" +
-	"ial_vspecial_shifted_chebyshev_polynomial_v.n_scalarspecial_shifted_chebyshev_polynomial_v.x_scalars" +
-	"pecial_shifted_chebyshev_polynomial_wspecial_shifted_chebyshev_polynomial_w.n_scalarspecial_shifted_" +
-	"chebyshev_polynomial_w.x_scalarspecial_sincspecial_softmaxspecial_spherical_bessel_j0special_xlog1py" +
-	"special_xlog1py.other_scalarspecial_xlog1py.self_scalarspecial_xlogyspecial_xlogy.other_scalarspecia" +
-	"l_xlogy.self_scalarspecial_zetaspecial_zeta.other_scalarspecial_zeta.self_scalarsplit.Tensorsplit.si" +
-	"zessplit_copy.Tensorsplit_with_sizessplit_with_sizes_copysqrtsqrt_squaresquare_squeezesqueeze.dimsqu" +
-	"eeze.dimssqueeze_squeeze_.dimsqueeze_.dimssqueeze_copysqueeze_copy.dimsqueeze_copy.dimssspaddmmstack" +
-	"stdstd.correctionstd.dimstd_meanstd_mean.correctionstd_mean.dimstftstft.centerstride.intsub.Scalarsu" +
-	"b.Tensorsub_.Scalarsub_.Tensorsubtract.Scalarsubtract.Tensorsubtract_.Scalarsubtract_.Tensorsumsum.d" +
-	"im_IntListsum_to_sizesvdswapaxesswapaxes_swapdimsswapdims_tt_t_copytaketake_along_dimtantan_tanhtanh" +
-	"_tanh_backwardtensor_split.indicestensor_split.sectionstensor_split.tensor_indices_or_sectionstensor" +
-	"dotthnn_conv2dthresholdthreshold_threshold_backwardtileto.deviceto.dtypeto.dtype_layoutto.otherto_de" +
-	"nseto_dense_backwardto_mkldnnto_mkldnn_backwardto_padded_tensorto_sparseto_sparse.sparse_dimto_spars" +
-	"e_bscto_sparse_bsrto_sparse_cscto_sparse_csrtopktracetrace_backwardtranspose.inttranspose_transpose_" +
-	"copy.inttrapezoid.dxtrapezoid.xtrapz.dxtrapz.xtriangular_solvetriltril_tril_indicestriplet_margin_lo" +
-	"sstriutriu_triu_indicestrue_divide.Scalartrue_divide.Tensortrue_divide_.Scalartrue_divide_.Tensortru" +
-	"nctrunc_type_asunbind.intunbind_copy.intunflatten.intunflatten_dense_tensorsunfoldunfold_backwardunf" +
-	"old_copyuniform_unique_consecutiveunique_dimunique_dim_consecutiveunsafe_chunkunsafe_split.Tensoruns" +
-	"afe_split_with_sizesunsqueezeunsqueeze_unsqueeze_copyupsample_bicubic2dupsample_bicubic2d.vecupsampl" +
-	"e_bicubic2d_backwardupsample_bilinear2dupsample_bilinear2d.vecupsample_bilinear2d_backwardupsample_l" +
-	"inear1dupsample_linear1d.vecupsample_linear1d_backwardupsample_nearest1dupsample_nearest1d.vecupsamp" +
-	"le_nearest1d_backwardupsample_nearest2dupsample_nearest2d.vecupsample_nearest2d_backwardupsample_nea" +
-	"rest3dupsample_nearest3d.vecupsample_nearest3d_backwardupsample_trilinear3dupsample_trilinear3d.vecu" +
-	"psample_trilinear3d_backwardvalue_selecting_reduction_backwardvaluesvalues_copyvandervarvar.correcti" +
-	"onvar.dimvar_meanvar_mean.correctionvar_mean.dimvdotviewview.dtypeview_asview_as_complexview_as_comp" +
-	"lex_copyview_as_realview_as_real_copyview_copyview_copy.dtypevsplit.arrayvsplit.intvstackwherewhere." +
-	"Scalarwhere.ScalarOtherwhere.ScalarSelfwhere.selfxlogy.Scalar_Otherxlogy.Scalar_Selfxlogy.Tensorxlog" +
-	"y_.Scalar_Otherxlogy_.Tensorzero_zeroszeros_like"
+	"ace_datasizesstridesdescribelayoutsdimis_contiguousversionstoragememoryelementsfrom_bytesto_bytesove" +
+	"rwriteread_fileitemindexset_indextowarningsset_threadslaneget_threadsset_interop_threadsget_interop_" +
+	"threadsmanual_seednew_generatordefault_generatorseed_generatorgenerator_seedgenerator_stateset_gener" +
+	"ator_stategenerator_devicetorch_versionshow_configdevice_countsynchronizecurrent_devicelist_operator" +
+	"sget_settingset_settingcuda_versionsboxedcompile_programrun_programscript_loadscript_definescript_ca" +
+	"llscript_describescript_treescript_tensorsscript_modulescript_attributescript_set_attributescript_tr" +
+	"ainscript_toscript_freezescript_optimizescript_savescript_codescript_graphaoti_loadaoti_describeaoti" +
+	"_constantaoti_runenter_recordingrecordedis_exportingadd_hookadd_accumulate_hookremove_hookapply_func" +
+	"tionsaved_tensorsenter_saved_hooksbackward_numberset_anomalydroppedoperator_schemaopen_libraryclose_" +
+	"librarydefine_operatorimplement_operatorkernel_argumentskernel_redispatchkernel_resultsnvrtc_opennvr" +
+	"tc_compilekernel_archkernel_loadkernel_unloadkernel_functionkernel_launchprepare_profilerstart_profi" +
+	"lerstop_profilerprofiler_eventssave_profilefree_profileenter_rangethread_numberdefault_streamcurrent" +
+	"_streamnew_streamenter_streamstream_querystream_synchronizestream_wait_eventstream_wait_streamstream" +
+	"_pointerrecord_streamnew_eventevent_recordevent_queryevent_synchronizeevent_elapseddevice_statsreset" +
+	"_accumulated_memorynvtx_marknvtx_pushnvtx_popopen_jpegjpeg_sizedecode_jpegencode_jpegcrop_jpegcrop_i" +
+	"magecrop_flipnew_tcp_storenew_file_storenew_hash_storenew_prefix_storestore_setstore_getstore_addsto" +
+	"re_compare_setstore_deletestore_checkstore_num_keysstore_set_timeoutnew_groupabort_groupcollectivemo" +
+	"nitored_barriergroup_checkbatch_beginbatch_endwork_waitwork_streamwork_abortwork_donework_sourceveri" +
+	"fy_paramsbroadcast_coalescednew_reducerreducer_forwardreducer_backwardreducer_delayreducer_compressr" +
+	"educer_hookreducer_statscuda_statecuda_driver_versiondevice_propertiesdevice_access_peerexternal_str" +
+	"eamstream_prioritystream_prioritiesblocking_eventmemory_fractionset_memory_fractionmemory_snapshotre" +
+	"cord_memory_historynew_pool_idnew_mem_poolmem_pool_identer_mem_poolleave_mem_poolnew_ncclnew_graphgr" +
+	"aph_capture_begingraph_capture_endgraph_replaygraph_resetgraph_poolgraph_register_generatorgraph_deb" +
+	"ug_dumpis_capturing__and__.Scalar__and__.Tensor__iand__.Scalar__iand__.Tensor__ilshift__.Scalar__ils" +
+	"hift__.Tensor__ior__.Scalar__ior__.Tensor__irshift__.Scalar__irshift__.Tensor__ixor__.Scalar__ixor__" +
+	".Tensor__lshift__.Scalar__lshift__.Tensor__or__.Scalar__or__.Tensor__rshift__.Scalar__rshift__.Tenso" +
+	"r__xor__.Scalar__xor__.Tensor_adaptive_avg_pool2d_adaptive_avg_pool2d_backward_adaptive_avg_pool3d_a" +
+	"daptive_avg_pool3d_backward_add_batch_dim_add_relu.Scalar_add_relu.Tensor_add_relu_.Scalar_add_relu_" +
+	".Tensor_addmm_activation_aminmax_aminmax.dim_amp_foreach_non_finite_check_and_unscale__amp_update_sc" +
+	"ale__assert_async_assert_async.msg_assert_scalar_assert_tensor_metadata_autocast_to_full_precision_a" +
+	"utocast_to_reduced_precision_backward_batch_norm_impl_index_batch_norm_impl_index_backward_batch_nor" +
+	"m_no_update_batch_norm_with_update_cast_Byte_cast_Char_cast_Double_cast_Float_cast_Half_cast_Int_cas" +
+	"t_Long_cast_Short_cdist_backward_cdist_forward_cholesky_solve_helper_choose_qparams_per_tensor_chunk" +
+	"_cat_coalesce_coalesced__compute_linear_combination_conj_conj_copy_conj_physical_conv_depthwise2d_co" +
+	"nvert_indices_from_coo_to_csr_convert_indices_from_csr_to_coo_convert_weight_to_int4pack_convert_wei" +
+	"ght_to_int4pack_for_cpu_convolution_convolution.deprecated_convolution_double_backward_convolution_m" +
+	"ode_copy_from_copy_from_and_resize_cslt_compress_cslt_sparse_mm_cslt_sparse_mm_search_ctc_loss_ctc_l" +
+	"oss.Tensor_ctc_loss_backward_ctc_loss_backward.Tensor_cudnn_attention_backward_cudnn_attention_forwa" +
+	"rd_cudnn_ctc_loss_cudnn_ctc_loss.Tensor_cudnn_init_dropout_state_cudnn_rnn_cudnn_rnn_backward_cudnn_" +
+	"rnn_flatten_weight_cufft_clear_plan_cache_cufft_get_plan_cache_max_size_cufft_get_plan_cache_size_cu" +
+	"fft_set_plan_cache_max_size_cummax_helper_cummin_helper_debug_has_internal_overlap_dimI_dimV_dim_ara" +
+	"nge_dirichlet_grad_dyn_quant_matmul_4bit_dyn_quant_pack_4bit_weight_efficient_attention_backward_eff" +
+	"icient_attention_forward_efficientzerotensor_embedding_bag_embedding_bag_backward_embedding_bag_dens" +
+	"e_backward_embedding_bag_forward_only_embedding_bag_per_sample_weights_backward_embedding_bag_sparse" +
+	"_backward_empty_affine_quantized_empty_per_channel_affine_quantized_euclidean_dist_fake_quantize_lea" +
+	"rnable_per_channel_affine_fake_quantize_learnable_per_channel_affine_backward_fake_quantize_learnabl" +
+	"e_per_tensor_affine_fake_quantize_learnable_per_tensor_affine_backward_fake_quantize_per_tensor_affi" +
+	"ne_cachemask_tensor_qparams_fft_c2c_fft_c2r_fft_r2c_fill_mem_eff_dropout_mask__flash_attention_backw" +
+	"ard_flash_attention_forward_flash_attention_forward.quantized_foreach_abs_foreach_abs__foreach_acos_" +
+	"foreach_acos__foreach_add.List_foreach_add.Scalar_foreach_add.ScalarList_foreach_add.Tensor_foreach_" +
+	"add_.List_foreach_add_.Scalar_foreach_add_.ScalarList_foreach_add_.Tensor_foreach_addcdiv.Scalar_for" +
+	"each_addcdiv.ScalarList_foreach_addcdiv.Tensor_foreach_addcdiv_.Scalar_foreach_addcdiv_.ScalarList_f" +
+	"oreach_addcdiv_.Tensor_foreach_addcmul.Scalar_foreach_addcmul.ScalarList_foreach_addcmul.Tensor_fore" +
+	"ach_addcmul_.Scalar_foreach_addcmul_.ScalarList_foreach_addcmul_.Tensor_foreach_asin_foreach_asin__f" +
+	"oreach_atan_foreach_atan__foreach_ceil_foreach_ceil__foreach_clamp_max.List_foreach_clamp_max.Scalar" +
+	"_foreach_clamp_max.ScalarList_foreach_clamp_max_.List_foreach_clamp_max_.Scalar_foreach_clamp_max_.S" +
+	"calarList_foreach_clamp_min.List_foreach_clamp_min.Scalar_foreach_clamp_min.ScalarList_foreach_clamp" +
+	"_min_.List_foreach_clamp_min_.Scalar_foreach_clamp_min_.ScalarList_foreach_copy_foreach_copy__foreac" +
+	"h_cos_foreach_cos__foreach_cosh_foreach_cosh__foreach_div.List_foreach_div.Scalar_foreach_div.Scalar" +
+	"List_foreach_div.Tensor_foreach_div_.List_foreach_div_.Scalar_foreach_div_.ScalarList_foreach_div_.T" +
+	"ensor_foreach_erf_foreach_erf__foreach_erfc_foreach_erfc__foreach_exp_foreach_exp__foreach_expm1_for" +
+	"each_expm1__foreach_floor_foreach_floor__foreach_frac_foreach_frac__foreach_lerp.List_foreach_lerp.S" +
+	"calar_foreach_lerp.ScalarList_foreach_lerp_.List_foreach_lerp_.Scalar_foreach_lerp_.ScalarList_forea" +
+	"ch_lgamma_foreach_lgamma__foreach_log_foreach_log10_foreach_log10__foreach_log1p_foreach_log1p__fore" +
+	"ach_log2_foreach_log2__foreach_log__foreach_max_foreach_maximum.List_foreach_maximum.Scalar_foreach_" +
+	"maximum.ScalarList_foreach_maximum_.List_foreach_maximum_.Scalar_foreach_maximum_.ScalarList_foreach" +
+	"_minimum.List_foreach_minimum.Scalar_foreach_minimum.ScalarList_foreach_minimum_.List_foreach_minimu" +
+	"m_.Scalar_foreach_minimum_.ScalarList_foreach_mul.List_foreach_mul.Scalar_foreach_mul.ScalarList_for" +
+	"each_mul.Tensor_foreach_mul_.List_foreach_mul_.Scalar_foreach_mul_.ScalarList_foreach_mul_.Tensor_fo" +
+	"reach_neg_foreach_neg__foreach_norm.Scalar_foreach_pow.List_foreach_pow.Scalar_foreach_pow.ScalarAnd" +
+	"Tensor_foreach_pow.ScalarList_foreach_pow_.List_foreach_pow_.Scalar_foreach_pow_.ScalarList_foreach_" +
+	"powsum.Scalar_foreach_reciprocal_foreach_reciprocal__foreach_round_foreach_round__foreach_rsqrt_fore" +
+	"ach_rsqrt__foreach_sigmoid_foreach_sigmoid__foreach_sign_foreach_sign__foreach_sin_foreach_sin__fore" +
+	"ach_sinh_foreach_sinh__foreach_sqrt_foreach_sqrt__foreach_sub.List_foreach_sub.Scalar_foreach_sub.Sc" +
+	"alarList_foreach_sub_.List_foreach_sub_.Scalar_foreach_sub_.ScalarList_foreach_tan_foreach_tan__fore" +
+	"ach_tanh_foreach_tanh__foreach_trunc_foreach_trunc__foreach_zero__functional_assert_async.msg_functi" +
+	"onal_assert_scalar_functional_sym_constrain_range_functional_sym_constrain_range_for_size_fused_adag" +
+	"rad__fused_adagrad_.tensor_lr_fused_adam__fused_adam_.tensor_lr_fused_adamw__fused_adamw_.tensor_lr_" +
+	"fused_dropout_fused_moving_avg_obs_fq_helper_fused_rms_norm_fused_rms_norm_backward_fused_sdp_choice" +
+	"_fused_sgd__fused_sgd_.tensor_lr_fw_primal_fw_primal_copy_gather_sparse_backward_grid_sampler_2d_cpu" +
+	"_fallback_grid_sampler_2d_cpu_fallback_backward_grouped_mm_has_compatible_shallow_copy_type_has_same" +
+	"_storage_numel_histogramdd_bin_edges_histogramdd_from_bin_cts_histogramdd_from_bin_tensors_index_put" +
+	"_impl__indices_indices_copy_int_mm_is_all_true_is_any_true_is_zerotensor_jagged_to_padded_dense_forw" +
+	"ard_lazy_clone_linalg_check_errors_linalg_det_linalg_eigh_linalg_eigvals_linalg_slogdet_linalg_solve" +
+	"_ex_linalg_svd_local_scalar_dense_log_softmax_log_softmax_backward_data_logcumsumexp_lstm_mps_lu_wit" +
+	"h_info_make_dep_token_make_dual_make_dual_copy_make_per_channel_quantized_tensor_make_per_tensor_qua" +
+	"ntized_tensor_masked_scale_masked_softmax_masked_softmax_backward_mixed_dtypes_linear_mkldnn_reshape" +
+	"_mkldnn_transpose_mkldnn_transpose__mps_convolution_mps_convolution_transpose_native_batch_norm_legi" +
+	"t_native_batch_norm_legit.no_stats_native_batch_norm_legit_no_training_native_multi_head_attention_n" +
+	"eg_view_neg_view_copy_nested_compute_contiguous_strides_offsets_nested_from_padded_nested_from_padde" +
+	"d_and_nested_example_nested_from_padded_tensor_nested_get_jagged_dummy_nested_get_lengths_nested_get" +
+	"_max_seqlen_nested_get_min_seqlen_nested_get_offsets_nested_get_ragged_idx_nested_get_values_nested_" +
+	"get_values_copy_nested_select_backward_nested_sum_backward_nested_tensor_from_mask_nested_tensor_fro" +
+	"m_mask_left_aligned_nested_tensor_from_tensor_list_nested_tensor_size_nested_tensor_softmax_with_sha" +
+	"pe_nested_tensor_storage_offsets_nested_tensor_strides_nested_view_from_buffer_nested_view_from_buff" +
+	"er_copy_nested_view_from_jagged_nested_view_from_jagged_copy_new_zeros_with_same_feature_meta_nnpack" +
+	"_available_nnpack_spatial_convolution_nnz_pack_padded_sequence_pack_padded_sequence_backward_pad_cir" +
+	"cular_pad_enum_pad_packed_sequence_padded_dense_to_jagged_forward_pdist_backward_pdist_forward_pin_m" +
+	"emory_prelu_kernel_prelu_kernel_backward_print_propagate_xla_data_remove_batch_dim_reshape_alias_res" +
+	"hape_alias_copy_reshape_copy_reshape_from_tensor_resize_output__rowwise_prune_safe_softmax_sample_di" +
+	"richlet_saturate_weight_to_fp16_scaled_dot_product_attention_math_scaled_dot_product_attention_math_" +
+	"for_mps_scaled_dot_product_cudnn_attention_scaled_dot_product_cudnn_attention_backward_scaled_dot_pr" +
+	"oduct_efficient_attention_scaled_dot_product_efficient_attention_backward_scaled_dot_product_flash_a" +
+	"ttention_scaled_dot_product_flash_attention.quantized_scaled_dot_product_flash_attention_backward_sc" +
+	"aled_dot_product_flash_attention_for_cpu_scaled_dot_product_flash_attention_for_cpu_backward_scaled_" +
+	"dot_product_fused_attention_overrideable_scaled_dot_product_fused_attention_overrideable_backward_sc" +
+	"aled_grouped_mm_scaled_grouped_mm_v2_scaled_mm_scaled_mm_v2_segment_reduce_backward_shape_as_tensor_" +
+	"slow_conv2d_backward.output_mask_slow_conv2d_forward_sobol_engine_draw_sobol_engine_ff__sobol_engine" +
+	"_initialize_state__sobol_engine_scramble__softmax_softmax_backward_data_sparse_addmm_sparse_broadcas" +
+	"t_to_sparse_broadcast_to_copy_sparse_bsc_tensor_unsafe_sparse_bsr_tensor_unsafe_sparse_compressed_te" +
+	"nsor_unsafe_sparse_compressed_tensor_with_dims_sparse_coo_tensor_unsafe_sparse_coo_tensor_with_dims_" +
+	"sparse_coo_tensor_with_dims_and_tensors_sparse_csc_tensor_unsafe_sparse_csr_prod.dim_dtype_sparse_cs" +
+	"r_sum.dim_dtype_sparse_csr_tensor_unsafe_sparse_log_softmax_sparse_log_softmax.int_sparse_log_softma" +
+	"x_backward_data_sparse_mask_projection_sparse_mm_sparse_mm.reduce_sparse_mm_reduce_impl_sparse_mm_re" +
+	"duce_impl_backward_sparse_semi_structured_addmm_sparse_semi_structured_apply_sparse_semi_structured_" +
+	"apply_dense_sparse_semi_structured_linear_sparse_semi_structured_mm_sparse_semi_structured_tile_spar" +
+	"se_softmax_sparse_softmax.int_sparse_softmax_backward_data_sparse_sparse_matmul_sparse_sum_sparse_su" +
+	"m.dim_sparse_sum.dim_dtype_sparse_sum.dtype_sparse_sum_backward_spdiags_spsolve_stack_standard_gamma" +
+	"_standard_gamma_grad_thnn_differentiable_gru_cell_backward_thnn_differentiable_lstm_cell_backward_th" +
+	"nn_fused_gru_cell_thnn_fused_gru_cell_backward_thnn_fused_lstm_cell_thnn_fused_lstm_cell_backward_th" +
+	"nn_fused_lstm_cell_backward_impl_to_copy_to_cpu_to_dense_to_sparse_to_sparse.sparse_dim_to_sparse_bs" +
+	"c_to_sparse_bsr_to_sparse_csc_to_sparse_csr_to_sparse_semi_structured_transform_bias_rescale_qkv_tra" +
+	"nsformer_encoder_layer_fwd_trilinear_triton_multi_head_attention_triton_scaled_dot_attention_unique_" +
+	"unique2_unpack_dual_unsafe_index.Tensor_unsafe_index_put_unsafe_masked_index_unsafe_masked_index_put" +
+	"_accumulate_unsafe_view_upsample_bicubic2d_aa_upsample_bicubic2d_aa.vec_upsample_bicubic2d_aa_backwa" +
+	"rd_upsample_bilinear2d_aa_upsample_bilinear2d_aa.vec_upsample_bilinear2d_aa_backward_upsample_neares" +
+	"t_exact1d_upsample_nearest_exact1d.vec_upsample_nearest_exact1d_backward_upsample_nearest_exact2d_up" +
+	"sample_nearest_exact2d.vec_upsample_nearest_exact2d_backward_upsample_nearest_exact3d_upsample_neare" +
+	"st_exact3d.vec_upsample_nearest_exact3d_backward_use_cudnn_ctc_loss_use_cudnn_ctc_loss.Tensor_use_cu" +
+	"dnn_rnn_flatten_weight_use_miopen_ctc_loss_use_miopen_ctc_loss.Tensor_validate_compressed_sparse_ind" +
+	"ices_validate_sparse_bsc_tensor_args_validate_sparse_bsr_tensor_args_validate_sparse_compressed_tens" +
+	"or_args_validate_sparse_coo_tensor_args_validate_sparse_csc_tensor_args_validate_sparse_csr_tensor_a" +
+	"rgs_values_values_copy_version_weight_int4pack_mm_weight_int4pack_mm_for_cpu_weight_int4pack_mm_with" +
+	"_scales_and_zeros_weight_int8pack_mm_weight_norm_weight_norm_differentiable_backward_weight_norm_int" +
+	"erface_weight_norm_interface_backward_wrapped_linear_prepack_wrapped_quantized_linear_prepackedabsab" +
+	"s_absoluteabsolute_acosacos_acoshacosh_adaptive_avg_pool1dadaptive_avg_pool2dadaptive_avg_pool3dadap" +
+	"tive_max_pool1dadaptive_max_pool2dadaptive_max_pool2d_backwardadaptive_max_pool3dadaptive_max_pool3d" +
+	"_backwardadd.Scalaradd.Tensoradd_.Scalaradd_.Tensoraddbmmaddbmm_addcdivaddcdiv_addcmuladdcmul_addmma" +
+	"ddmm.dtypeaddmm_addmvaddmv_addraddr_adjointaffine_grid_generatoraffine_grid_generator_backwardaliasa" +
+	"lias_copyalign_asalign_tensorsallall.dimall.dimsallclosealpha_dropoutalpha_dropout_amaxaminaminmaxan" +
+	"gleanyany.dimany.dimsarangearange.startarange.start_steparccosarccos_arccosharccosh_arcsinarcsin_arc" +
+	"sinharcsinh_arctanarctan2arctan2_arctan_arctanharctanh_argmaxargminargsortargsort.stableargwhereas_s" +
+	"tridedas_strided_as_strided_copyas_strided_scatterasinasin_asinhasinh_atanatan2atan2_atan_atanhatanh" +
+	"_atleast_1datleast_1d.Sequenceatleast_2datleast_2d.Sequenceatleast_3datleast_3d.Sequenceavg_pool1dav" +
+	"g_pool2davg_pool2d_backwardavg_pool3davg_pool3d_backwardbaddbmmbaddbmm.dtypebaddbmm_bartlett_windowb" +
+	"artlett_window.periodicbatch_normbatch_norm_backwardbatch_norm_backward_elemtbatch_norm_backward_red" +
+	"ucebatch_norm_elemtbatch_norm_gather_statsbatch_norm_gather_stats_with_countsbatch_norm_statsbatch_n" +
+	"orm_update_statsbernoullibernoulli.pbernoulli_.Tensorbernoulli_.floatbilinearbinary_cross_entropybin" +
+	"ary_cross_entropy_backwardbinary_cross_entropy_with_logitsbincountbinomialbitwise_and.Scalarbitwise_" +
+	"and.Scalar_Tensorbitwise_and.Tensorbitwise_and_.Scalarbitwise_and_.Tensorbitwise_left_shift.Scalar_T" +
+	"ensorbitwise_left_shift.Tensorbitwise_left_shift.Tensor_Scalarbitwise_left_shift_.Tensorbitwise_left" +
+	"_shift_.Tensor_Scalarbitwise_notbitwise_not_bitwise_or.Scalarbitwise_or.Scalar_Tensorbitwise_or.Tens" +
+	"orbitwise_or_.Scalarbitwise_or_.Tensorbitwise_right_shift.Scalar_Tensorbitwise_right_shift.Tensorbit" +
+	"wise_right_shift.Tensor_Scalarbitwise_right_shift_.Tensorbitwise_right_shift_.Tensor_Scalarbitwise_x" +
+	"or.Scalarbitwise_xor.Scalar_Tensorbitwise_xor.Tensorbitwise_xor_.Scalarbitwise_xor_.Tensorblackman_w" +
+	"indowblackman_window.periodicblock_diagbmmbmm.dtypebroadcast_tensorsbroadcast_tobucketize.Scalarbuck" +
+	"etize.Tensorcan_castcartesian_prodcatcauchy_ccol_indicesccol_indices_copycdistceilceil_celucelu_chai" +
+	"n_matmulchalfchannel_shufflecholeskycholesky_inversecholesky_solvechoose_qparams_optimizedchunkclamp" +
+	"clamp.Tensorclamp_clamp_.Tensorclamp_maxclamp_max.Tensorclamp_max_clamp_max_.Tensorclamp_minclamp_mi" +
+	"n.Tensorclamp_min_clamp_min_.Tensorclipclip.Tensorclip_clip_.Tensorclonecoalescecol2imcol_indicescol" +
+	"_indices_copycolumn_stackcombinationscomplexconcatconcatenateconjconj_physicalconj_physical_constant" +
+	"_pad_ndcontiguousconv1dconv1d.paddingconv2dconv2d.paddingconv3dconv3d.paddingconv_depthwise3dconv_tb" +
+	"cconv_tbc_backwardconv_transpose1dconv_transpose2d.inputconv_transpose3d.inputconvolutionconvolution" +
+	"_backwardconvolution_backward_overrideableconvolution_overrideablecopycopy_copy_sparse_to_sparse_cop" +
+	"ysign.Scalarcopysign.Tensorcopysign_.Scalarcopysign_.Tensorcorrcoefcoscos_coshcosh_cosine_embedding_" +
+	"losscosine_similaritycount_nonzerocount_nonzero.dim_IntListcovcrosscross_entropy_losscrow_indicescro" +
+	"w_indices_copyctc_loss.IntListctc_loss.Tensorcudnn_affine_grid_generatorcudnn_affine_grid_generator_" +
+	"backwardcudnn_batch_normcudnn_batch_norm_backwardcudnn_convolutioncudnn_convolution_add_relucudnn_co" +
+	"nvolution_relucudnn_convolution_transposecudnn_grid_samplercudnn_grid_sampler_backwardcudnn_is_accep" +
+	"tablecummaxcummaxmin_backwardcummincumprodcumprod_cumprod_backwardcumsumcumsum_cumulative_trapezoid." +
+	"dxcumulative_trapezoid.xdatadeg2raddeg2rad_dense_dimdequantize.selfdequantize.tensorsdetdetachdetach" +
+	"_detach_copydiagdiag_embeddiagflatdiagonaldiagonal_backwarddiagonal_copydiagonal_scatterdiffdigammad" +
+	"igamma_distdiv.Scalardiv.Scalar_modediv.Tensordiv.Tensor_modediv_.Scalardiv_.Scalar_modediv_.Tensord" +
+	"iv_.Tensor_modedivide.Scalardivide.Scalar_modedivide.Tensordivide.Tensor_modedivide_.Scalardivide_.S" +
+	"calar_modedivide_.Tensordivide_.Tensor_modedotdropoutdropout_dsplit.arraydsplit.intdstackeinsumeluel" +
+	"u_elu_backwardembeddingembedding_backwardembedding_bagembedding_bag.padding_idxembedding_dense_backw" +
+	"ardembedding_renorm_embedding_sparse_backwardempty.memory_formatempty_likeempty_permutedempty_quanti" +
+	"zedempty_stridedeq.Scalareq.Tensoreq_.Scalareq_.Tensorequalerferf_erfcerfc_erfinverfinv_expexp2exp2_" +
+	"exp_expandexpand_asexpand_copyexpm1expm1_exponential_eyeeye.mfake_quantize_per_channel_affinefake_qu" +
+	"antize_per_channel_affine_cachemaskfake_quantize_per_channel_affine_cachemask_backwardfake_quantize_" +
+	"per_tensor_affinefake_quantize_per_tensor_affine.tensor_qparamsfake_quantize_per_tensor_affine_cache" +
+	"maskfake_quantize_per_tensor_affine_cachemask_backwardfbgemm_linear_fp16_weightfbgemm_linear_fp16_we" +
+	"ight_fp32_activationfbgemm_linear_int8_weightfbgemm_linear_int8_weight_fp32_activationfbgemm_linear_" +
+	"quantize_weightfbgemm_pack_gemm_matrix_fp16fbgemm_pack_quantized_matrixfbgemm_pack_quantized_matrix." +
+	"KNfeature_alpha_dropoutfeature_alpha_dropout_feature_dropoutfeature_dropout_fft_fftfft_fft2fft_fftfr" +
+	"eqfft_fftnfft_fftshiftfft_hfftfft_hfft2fft_hfftnfft_ifftfft_ifft2fft_ifftnfft_ifftshiftfft_ihfftfft_" +
+	"ihfft2fft_ihfftnfft_irfftfft_irfft2fft_irfftnfft_rfftfft_rfft2fft_rfftfreqfft_rfftnfill.Scalarfill.T" +
+	"ensorfill_.Scalarfill_.Tensorfill_diagonal_fixfix_flatten.using_intsflatten_dense_tensorsflipfliplrf" +
+	"lipudfloat_power.Scalarfloat_power.Tensor_Scalarfloat_power.Tensor_Tensorfloat_power_.Scalarfloat_po" +
+	"wer_.Tensorfloorfloor_floor_dividefloor_divide.Scalarfloor_divide_.Scalarfloor_divide_.Tensorfmaxfmi" +
+	"nfmod.Scalarfmod.Tensorfmod_.Scalarfmod_.Tensorfracfrac_fractional_max_pool2dfractional_max_pool2d_b" +
+	"ackwardfractional_max_pool3dfractional_max_pool3d_backwardfrexp.Tensorfrobenius_norm.dimfrom_fileful" +
+	"lfull_likefused_moving_avg_obs_fake_quantgathergather_backwardgcdgcd_ge.Scalarge.Tensorge_.Scalarge_" +
+	".Tensorgelugelu_gelu_backwardgeometric_geqrfgergluglu_backwardglu_backward_jvpglu_jvpgradient.arrayg" +
+	"radient.scalararraygradient.scalarintgradient.scalarrayarraygradient.scalarrayintgradient.tensorarra" +
+	"ygradient.tensorarrayintgreater.Scalargreater.Tensorgreater_.Scalargreater_.Tensorgreater_equal.Scal" +
+	"argreater_equal.Tensorgreater_equal_.Scalargreater_equal_.Tensorgrid_samplergrid_sampler_2dgrid_samp" +
+	"ler_2d_backwardgrid_sampler_3dgrid_sampler_3d_backwardgroup_normgru.datagru.inputgru_cellgt.Scalargt" +
+	".Tensorgt_.Scalargt_.Tensorhamming_windowhamming_window.periodichamming_window.periodic_alphahamming" +
+	"_window.periodic_alpha_betahann_windowhann_window.periodichardshrinkhardshrink_backwardhardsigmoidha" +
+	"rdsigmoid_hardsigmoid_backwardhardswishhardswish_hardswish_backwardhardtanhhardtanh_hardtanh_backwar" +
+	"dhash_tensorheavisideheaviside_hinge_embedding_losshistchistogram.bin_cthistogram.bins_tensorhistogr" +
+	"amddhistogramdd.TensorList_binshistogramdd.int_binshsplit.arrayhsplit.inthspmmhstackhuber_losshuber_" +
+	"loss_backwardhypothypot_i0i0_igammaigamma_igammacigammac_im2colimagindex.Tensorindex_addindex_add_in" +
+	"dex_copyindex_copy_index_fill.int_Scalarindex_fill.int_Tensorindex_fill_.int_Scalarindex_fill_.int_T" +
+	"ensorindex_putindex_put_index_reduceindex_reduce_index_selectindex_select_backwardindicesindices_cop" +
+	"yinfinitely_differentiable_gelu_backwardinnerinstance_normint_reprinverseis_coalescedis_complexis_co" +
+	"njis_distributedis_floating_pointis_inferenceis_leafis_negis_nonzerois_pinnedis_same_sizeis_set_tois" +
+	"_signedis_vulkan_availableiscloseisfiniteisin.Scalar_Tensorisin.Tensor_Scalarisin.Tensor_Tensorisinf" +
+	"isnanisneginfisposinfisrealistftitemkaiser_windowkaiser_window.betakaiser_window.periodickl_divkronk" +
+	"thvaluel1_losslayer_normlcmlcm_ldexp.Tensorldexp_le.Scalarle.Tensorle_.Scalarle_.Tensorleaky_relulea" +
+	"ky_relu_leaky_relu_backwardlerp.Scalarlerp.Tensorlerp_.Scalarlerp_.Tensorless.Scalarless.Tensorless_" +
+	".Scalarless_.Tensorless_equal.Scalarless_equal.Tensorless_equal_.Scalarless_equal_.Tensorlgammalgamm" +
+	"a_liftlift_freshlift_fresh_copylinalg__powsumlinalg_choleskylinalg_cholesky_exlinalg_condlinalg_cond" +
+	".p_strlinalg_crosslinalg_detlinalg_diagonallinalg_eiglinalg_eighlinalg_eigvalslinalg_eigvalshlinalg_" +
+	"householder_productlinalg_invlinalg_inv_exlinalg_ldl_factorlinalg_ldl_factor_exlinalg_ldl_solvelinal" +
+	"g_lstsqlinalg_lulinalg_lu_factorlinalg_lu_factor_exlinalg_lu_solvelinalg_matmullinalg_matrix_explina" +
+	"lg_matrix_normlinalg_matrix_norm.str_ordlinalg_matrix_powerlinalg_matrix_ranklinalg_matrix_rank.atol" +
+	"_rtol_floatlinalg_matrix_rank.atol_rtol_tensorlinalg_matrix_rank.tol_tensorlinalg_multi_dotlinalg_no" +
+	"rmlinalg_norm.ord_strlinalg_pinvlinalg_pinv.atol_rtol_floatlinalg_pinv.atol_rtol_tensorlinalg_pinv.r" +
+	"cond_tensorlinalg_qrlinalg_slogdetlinalg_solvelinalg_solve_exlinalg_solve_triangularlinalg_svdlinalg" +
+	"_svdvalslinalg_tensorinvlinalg_tensorsolvelinalg_vanderlinalg_vecdotlinalg_vector_normlinearlinear_b" +
+	"ackwardlinspacelinspace.Scalar_Tensorlinspace.Tensor_Scalarlinspace.Tensor_Tensorloglog10log10_log1p" +
+	"log1p_log2log2_log_log_normal_log_sigmoidlog_sigmoid_backwardlog_sigmoid_forwardlog_softmax.intlogad" +
+	"dexplogaddexp2logcumsumexplogdetlogical_andlogical_and_logical_notlogical_not_logical_orlogical_or_l" +
+	"ogical_xorlogical_xor_logitlogit_logit_backwardlogspacelogspace.Scalar_Tensorlogspace.Tensor_Scalarl" +
+	"ogspace.Tensor_Tensorlogsumexplstm.datalstm.inputlstm_celllt.Scalarlt.Tensorlt_.Scalarlt_.Tensorlu_s" +
+	"olvelu_unpackmHmTmargin_ranking_lossmasked_fill.Scalarmasked_fill.Tensormasked_fill_.Scalarmasked_fi" +
+	"ll_.Tensormasked_scattermasked_scatter_masked_scatter_backwardmasked_selectmasked_select_backwardmat" +
+	"mulmatmul_backwardmatrix_Hmatrix_expmatrix_exp_backwardmatrix_powermaxmax.dimmax.othermax_pool1dmax_" +
+	"pool1d_with_indicesmax_pool2dmax_pool2d_backwardmax_pool2d_with_indicesmax_pool2d_with_indices_backw" +
+	"ardmax_pool3dmax_pool3d_with_indicesmax_pool3d_with_indices_backwardmax_unpool2dmax_unpool3dmaximumm" +
+	"eanmean.dimmedianmedian.dimmeshgridmeshgrid.indexingminmin.dimmin.otherminimummiopen_batch_normmiope" +
+	"n_batch_norm_backwardmiopen_convolutionmiopen_convolution_add_relumiopen_convolution_relumiopen_conv" +
+	"olution_transposemiopen_ctc_lossmiopen_ctc_loss.Tensormiopen_depthwise_convolutionmiopen_rnnmiopen_r" +
+	"nn_backwardmishmish_mish_backwardmkldnn_adaptive_avg_pool2dmkldnn_adaptive_avg_pool2d_backwardmkldnn" +
+	"_convolutionmkldnn_linearmkldnn_linear_backwardmkldnn_linear_backward_inputmkldnn_linear_backward_we" +
+	"ightsmkldnn_max_pool2dmkldnn_max_pool2d_backwardmkldnn_max_pool3dmkldnn_max_pool3d_backwardmkldnn_re" +
+	"order_conv2d_weightmkldnn_reorder_conv3d_weightmkldnn_rnn_layermkldnn_rnn_layer_backwardmmmm.dtypemo" +
+	"demoveaxis.intmoveaxis.intlistmovedim.intmovedim.intlistmps_convolution_backwardmps_convolution_tran" +
+	"spose_backwardmse_lossmse_loss_backwardmsortmul.Scalarmul.Tensormul_.Scalarmul_.Tensormulti_margin_l" +
+	"ossmulti_margin_loss_backwardmultilabel_margin_lossmultilabel_margin_loss_backwardmultilabel_margin_" +
+	"loss_forwardmultinomialmultiply.Scalarmultiply.Tensormultiply_.Scalarmultiply_.Tensormvmvlgammamvlga" +
+	"mma_nan_to_numnan_to_num_nanmeannanmediannanmedian.dimnanquantilenanquantile.scalarnansumnarrownarro" +
+	"w.Tensornarrow_copynative_batch_normnative_batch_norm_backwardnative_channel_shufflenative_dropoutna" +
+	"tive_dropout_backwardnative_group_normnative_group_norm_backwardnative_layer_normnative_layer_norm_b" +
+	"ackwardnative_normnative_norm.ScalarOpt_dim_dtypene.Scalarne.Tensorne_.Scalarne_.Tensornegneg_negati" +
+	"venegative_nested_to_padded_tensornew_emptynew_empty_stridednew_fullnew_onesnew_zerosnextafternextaf" +
+	"ter_nll_lossnll_loss2dnll_loss2d_backwardnll_loss2d_forwardnll_loss_backwardnll_loss_forwardnll_loss" +
+	"_ndnonzerononzero_numpynonzero_staticnorm.Scalarnorm.ScalarOpt_dimnorm.ScalarOpt_dim_dtypenorm.Scala" +
+	"rOpt_dtypenorm_except_dimnormal.Tensor_Tensornormal.Tensor_floatnormal.float_Tensornormal.float_floa" +
+	"tnormal_normal_functionalnot_equal.Scalarnot_equal.Tensornot_equal_.Scalarnot_equal_.Tensornuclear_n" +
+	"ormnuclear_norm.dimnumpy_Tone_hotonesones_likeorgqrormqrouteroutput_nrpadpad_sequencepairwise_distan" +
+	"cepdistpermutepermute_copypin_memorypinversepixel_shufflepixel_unshufflepoissonpoisson_nll_losspolar" +
+	"polygammapolygamma_positivepow.Scalarpow.Tensor_Scalarpow.Tensor_Tensorpow_.Scalarpow_.Tensorprelupr" +
+	"odprod.dim_intpromote_typesputput_q_per_channel_axisq_per_channel_scalesq_per_channel_zero_pointsq_s" +
+	"caleq_zero_pointqrquantilequantile.scalarquantize_per_channelquantize_per_tensorquantize_per_tensor." +
+	"tensor_qparamsquantize_per_tensor.tensorsquantize_per_tensor_dynamicquantized_batch_normquantized_gr" +
+	"u_cellquantized_lstm_cellquantized_max_pool1dquantized_max_pool2dquantized_max_pool3dquantized_rnn_r" +
+	"elu_cellquantized_rnn_tanh_cellrad2degrad2deg_randrand.generatorrand_likerand_like.generatorrandintr" +
+	"andint.generatorrandint.lowrandint.low_generatorrandint_likerandint_like.Tensorrandint_like.Tensor_g" +
+	"eneratorrandint_like.generatorrandint_like.low_dtyperandint_like.low_generator_dtyperandnrandn.gener" +
+	"atorrandn_likerandn_like.generatorrandom_random_.fromrandom_.torandpermrandperm.generatorrangerange." +
+	"stepravelrealreciprocalreciprocal_reflection_pad1dreflection_pad1d_backwardreflection_pad2dreflectio" +
+	"n_pad2d_backwardreflection_pad3dreflection_pad3d_backwardrelurelu6relu6_relu_remainder.Scalarremaind" +
+	"er.Scalar_Tensorremainder.Tensorremainder_.Scalarremainder_.Tensorrenormrenorm_repeatrepeat_interlea" +
+	"ve.Tensorrepeat_interleave.self_Tensorrepeat_interleave.self_intreplication_pad1dreplication_pad1d_b" +
+	"ackwardreplication_pad2dreplication_pad2d_backwardreplication_pad3dreplication_pad3d_backwardrequire" +
+	"s_grad_reshapereshape_asresize_resize_as_resize_as_sparse_resolve_conjresolve_negresult_type.Scalarr" +
+	"esult_type.Scalar_Scalarresult_type.Scalar_Tensorresult_type.Tensorretain_gradretains_gradrms_normrn" +
+	"n_relu.datarnn_relu.inputrnn_relu_cellrnn_tanh.datarnn_tanh.inputrnn_tanh_cellrollrot90roundround.de" +
+	"cimalsround_round_.decimalsrow_indicesrow_indices_copyrow_stackrrelurrelu_rrelu_with_noiserrelu_with" +
+	"_noise_rrelu_with_noise_backwardrsqrtrsqrt_rsub.Scalarrsub.Tensorscalar_tensorscaled_dot_product_att" +
+	"entionscatter.reducescatter.srcscatter.valuescatter.value_reducescatter_.reducescatter_.srcscatter_." +
+	"valuescatter_.value_reducescatter_addscatter_add_scatter_reduce.twoscatter_reduce_.twosearchsorted.S" +
+	"calarsearchsorted.Tensorsegment_reduceselect.intselect_backwardselect_copy.intselect_scatterseluselu" +
+	"_set_set_.source_Tensorset_.source_Tensor_storage_offsetset_datasgnsgn_sigmoidsigmoid_sigmoid_backwa" +
+	"rdsignsign_signbitsilusilu_silu_backwardsinsin_sincsinc_sinhsinh_size.intslice.Tensorslice_backwards" +
+	"lice_copy.Tensorslice_inverseslice_scatterslogdetslow_conv3dslow_conv3d_forwardslow_conv_dilated2dsl" +
+	"ow_conv_dilated3dslow_conv_transpose2dslow_conv_transpose3dsmmsmooth_l1_losssmooth_l1_loss_backwards" +
+	"oft_margin_losssoft_margin_loss_backwardsoftmax.intsoftplussoftplus_backwardsoftshrinksoftshrink_bac" +
+	"kwardsortsort.stablesparse_bsc_tensor.ccol_row_valuesparse_bsc_tensor.ccol_row_value_sizesparse_bsr_" +
+	"tensor.crow_col_valuesparse_bsr_tensor.crow_col_value_sizesparse_compressed_tensor.comp_plain_values" +
+	"parse_compressed_tensor.comp_plain_value_sizesparse_coo_tensor.indicessparse_coo_tensor.indices_size" +
+	"sparse_coo_tensor.sizesparse_csc_tensor.ccol_row_valuesparse_csc_tensor.ccol_row_value_sizesparse_cs" +
+	"r_tensor.crow_col_valuesparse_csr_tensor.crow_col_value_sizesparse_dimsparse_masksparse_resize_spars" +
+	"e_resize_and_clear_sparse_sampled_addmmspecial_airy_aispecial_bessel_j0special_bessel_j1special_bess" +
+	"el_y0special_bessel_y1special_chebyshev_polynomial_tspecial_chebyshev_polynomial_t.n_scalarspecial_c" +
+	"hebyshev_polynomial_t.x_scalarspecial_chebyshev_polynomial_uspecial_chebyshev_polynomial_u.n_scalars" +
+	"pecial_chebyshev_polynomial_u.x_scalarspecial_chebyshev_polynomial_vspecial_chebyshev_polynomial_v.n" +
+	"_scalarspecial_chebyshev_polynomial_v.x_scalarspecial_chebyshev_polynomial_wspecial_chebyshev_polyno" +
+	"mial_w.n_scalarspecial_chebyshev_polynomial_w.x_scalarspecial_digammaspecial_entrspecial_erfspecial_" +
+	"erfcspecial_erfcxspecial_erfinvspecial_exp2special_expitspecial_expm1special_gammaincspecial_gammain" +
+	"ccspecial_gammalnspecial_hermite_polynomial_hspecial_hermite_polynomial_h.n_scalarspecial_hermite_po" +
+	"lynomial_h.x_scalarspecial_hermite_polynomial_hespecial_hermite_polynomial_he.n_scalarspecial_hermit" +
+	"e_polynomial_he.x_scalarspecial_i0special_i0especial_i1special_i1especial_laguerre_polynomial_lspeci" +
+	"al_laguerre_polynomial_l.n_scalarspecial_laguerre_polynomial_l.x_scalarspecial_legendre_polynomial_p" +
+	"special_legendre_polynomial_p.n_scalarspecial_legendre_polynomial_p.x_scalarspecial_log1pspecial_log" +
+	"_ndtrspecial_log_softmaxspecial_logitspecial_logsumexpspecial_modified_bessel_i0special_modified_bes" +
+	"sel_i1special_modified_bessel_k0special_modified_bessel_k1special_multigammalnspecial_ndtrspecial_nd" +
+	"trispecial_polygammaspecial_psispecial_roundspecial_scaled_modified_bessel_k0special_scaled_modified" +
+	"_bessel_k1special_shifted_chebyshev_polynomial_tspecial_shifted_chebyshev_polynomial_t.n_scalarspeci" +
+	"al_shifted_chebyshev_polynomial_t.x_scalarspecial_shifted_chebyshev_polynomial_uspecial_shifted_cheb" +
+	"yshev_polynomial_u.n_scalarspecial_shifted_chebyshev_polynomial_u.x_scalarspecial_shifted_chebyshev_" +
+	"polynomial_vspecial_shifted_chebyshev_polynomial_v.n_scalarspecial_shifted_chebyshev_polynomial_v.x_" +
+	"scalarspecial_shifted_chebyshev_polynomial_wspecial_shifted_chebyshev_polynomial_w.n_scalarspecial_s" +
+	"hifted_chebyshev_polynomial_w.x_scalarspecial_sincspecial_softmaxspecial_spherical_bessel_j0special_" +
+	"xlog1pyspecial_xlog1py.other_scalarspecial_xlog1py.self_scalarspecial_xlogyspecial_xlogy.other_scala" +
+	"rspecial_xlogy.self_scalarspecial_zetaspecial_zeta.other_scalarspecial_zeta.self_scalarsplit.Tensors" +
+	"plit.sizessplit_copy.Tensorsplit_with_sizessplit_with_sizes_copysqrtsqrt_squaresquare_squeezesqueeze" +
+	".dimsqueeze.dimssqueeze_squeeze_.dimsqueeze_.dimssqueeze_copysqueeze_copy.dimsqueeze_copy.dimssspadd" +
+	"mmstackstdstd.correctionstd.dimstd_meanstd_mean.correctionstd_mean.dimstftstft.centerstride.intsub.S" +
+	"calarsub.Tensorsub_.Scalarsub_.Tensorsubtract.Scalarsubtract.Tensorsubtract_.Scalarsubtract_.Tensors" +
+	"umsum.dim_IntListsum_to_sizesvdswapaxesswapaxes_swapdimsswapdims_tt_t_copytaketake_along_dimtantan_t" +
+	"anhtanh_tanh_backwardtensor_split.indicestensor_split.sectionstensor_split.tensor_indices_or_section" +
+	"stensordotthnn_conv2dthresholdthreshold_threshold_backwardtileto.deviceto.dtypeto.dtype_layoutto.oth" +
+	"erto_denseto_dense_backwardto_mkldnnto_mkldnn_backwardto_padded_tensorto_sparseto_sparse.sparse_dimt" +
+	"o_sparse_bscto_sparse_bsrto_sparse_cscto_sparse_csrtopktracetrace_backwardtranspose.inttranspose_tra" +
+	"nspose_copy.inttrapezoid.dxtrapezoid.xtrapz.dxtrapz.xtriangular_solvetriltril_tril_indicestriplet_ma" +
+	"rgin_losstriutriu_triu_indicestrue_divide.Scalartrue_divide.Tensortrue_divide_.Scalartrue_divide_.Te" +
+	"nsortrunctrunc_type_asunbind.intunbind_copy.intunflatten.intunflatten_dense_tensorsunfoldunfold_back" +
+	"wardunfold_copyuniform_unique_consecutiveunique_dimunique_dim_consecutiveunsafe_chunkunsafe_split.Te" +
+	"nsorunsafe_split_with_sizesunsqueezeunsqueeze_unsqueeze_copyupsample_bicubic2dupsample_bicubic2d.vec" +
+	"upsample_bicubic2d_backwardupsample_bilinear2dupsample_bilinear2d.vecupsample_bilinear2d_backwardups" +
+	"ample_linear1dupsample_linear1d.vecupsample_linear1d_backwardupsample_nearest1dupsample_nearest1d.ve" +
+	"cupsample_nearest1d_backwardupsample_nearest2dupsample_nearest2d.vecupsample_nearest2d_backwardupsam" +
+	"ple_nearest3dupsample_nearest3d.vecupsample_nearest3d_backwardupsample_trilinear3dupsample_trilinear" +
+	"3d.vecupsample_trilinear3d_backwardvalue_selecting_reduction_backwardvaluesvalues_copyvandervarvar.c" +
+	"orrectionvar.dimvar_meanvar_mean.correctionvar_mean.dimvdotviewview.dtypeview_asview_as_complexview_" +
+	"as_complex_copyview_as_realview_as_real_copyview_copyview_copy.dtypevsplit.arrayvsplit.intvstackwher" +
+	"ewhere.Scalarwhere.ScalarOtherwhere.ScalarSelfwhere.selfxlogy.Scalar_Otherxlogy.Scalar_Selfxlogy.Ten" +
+	"sorxlogy_.Scalar_Otherxlogy_.Tensorzero_zeroszeros_like"
 
 var opEnds = [...]uint32{
 	4, 7, 12, 23, 34, 39, 44, 56, 69, 86, 97, 107, 118, 123, 133, 145,
 	160, 174, 186, 199, 210, 220, 235, 247, 261, 269, 273, 282, 294, 309, 321, 338,
-	349, 358, 365, 374, 384, 388, 396, 408, 413, 420, 428, 431, 444, 451, 458, 464,
-	472, 482, 490, 499, 508, 512, 517, 526, 528, 536, 547, 551, 562, 581, 600, 611,
-	624, 641, 655, 669, 684, 703, 719, 732, 743, 755, 766, 780, 794, 805, 816, 829,
-	834, 849, 860, 871, 884, 895, 910, 921, 935, 948, 964, 984, 996, 1005, 1018, 1033,
-	1044, 1055, 1067, 1076, 1089, 1102, 1110, 1125, 1133, 1145, 1153, 1172, 1183, 1197, 1210, 1227,
-	1242, 1253, 1260, 1275, 1287, 1300, 1315, 1333, 1349, 1366, 1380, 1390, 1403, 1414, 1425, 1438,
-	1453, 1466, 1482, 1496, 1509, 1524, 1536, 1548, 1559, 1572, 1586, 1600, 1610, 1622, 1634, 1652,
-	1669, 1687, 1701, 1714, 1723, 1735, 1746, 1763, 1776, 1788, 1812, 1821, 1830, 1838, 1847, 1856,
-	1867, 1878, 1887, 1897, 1906, 1919, 1933, 1947, 1963, 1972, 1981, 1990, 2007, 2019, 2030, 2044,
-	2061, 2070, 2081, 2091, 2108, 2119, 2130, 2139, 2148, 2159, 2169, 2178, 2189, 2202, 2221, 2232,
-	2247, 2263, 2276, 2292, 2304, 2317, 2327, 2346, 2363, 2381, 2396, 2411, 2428, 2442, 2457, 2476,
-	2491, 2512, 2523, 2535, 2546, 2560, 2574, 2582, 2591, 2610, 2627, 2639, 2650, 2660, 2684, 2700,
-	2712, 2726, 2740, 2755, 2770, 2788, 2806, 2820, 2834, 2852, 2870, 2885, 2900, 2917, 2934, 2947,
-	2960, 2977, 2994, 3008, 3022, 3042, 3071, 3091, 3120, 3134, 3150, 3166, 3183, 3200, 3217, 3225,
-	3237, 3279, 3297, 3310, 3327, 3341, 3364, 3391, 3421, 3430, 3452, 3483, 3504, 3527, 3537, 3547,
-	3559, 3570, 3580, 3589, 3599, 3610, 3625, 3639, 3661, 3687, 3697, 3706, 3717, 3744, 3749, 3759,
-	3773, 3790, 3822, 3854, 3881, 3916, 3928, 3951, 3979, 3996, 4006, 4027, 4041, 4056, 4078, 4087,
-	4103, 4121, 4146, 4171, 4195, 4210, 4232, 4257, 4267, 4286, 4311, 4334, 4364, 4390, 4420, 4434,
-	4448, 4475, 4480, 4485, 4496, 4511, 4533, 4560, 4589, 4617, 4637, 4651, 4674, 4703, 4730, 4772,
-	4802, 4825, 4860, 4875, 4918, 4970, 5012, 5063, 5120, 5128, 5136, 5144, 5171, 5196, 5220, 5254,
-	5266, 5279, 5292, 5306, 5323, 5342, 5365, 5384, 5402, 5422, 5446, 5466, 5489, 5516, 5539, 5563,
-	5591, 5615, 5638, 5665, 5688, 5712, 5740, 5764, 5777, 5791, 5804, 5818, 5831, 5845, 5868, 5893,
-	5922, 5946, 5972, 6002, 6025, 6050, 6079, 6103, 6129, 6159, 6172, 6186, 6198, 6211, 6224, 6238,
-	6255, 6274, 6297, 6316, 6334, 6354, 6378, 6398, 6410, 6423, 6436, 6450, 6462, 6475, 6489, 6504,
-	6518, 6533, 6546, 6560, 6578, 6598, 6622, 6641, 6662, 6687, 6702, 6718, 6730, 6744, 6759, 6773,
-	6788, 6801, 6815, 6828, 6840, 6861, 6884, 6911, 6933, 6957, 6985, 7006, 7029, 7056, 7078, 7102,
-	7130, 7147, 7166, 7189, 7208, 7226, 7246, 7270, 7290, 7302, 7315, 7335, 7352, 7371, 7399, 7422,
-	7440, 7460, 7484, 7506, 7525, 7545, 7559, 7574, 7588, 7603, 7619, 7636, 7649, 7663, 7675, 7688,
-	7701, 7715, 7728, 7742, 7759, 7778, 7801, 7819, 7839, 7863, 7875, 7888, 7901, 7915, 7929, 7944,
-	7958, 7986, 8011, 8042, 8082, 8097, 8122, 8134, 8156, 8169, 8192, 8206, 8237, 8252, 8276, 8293,
-	8304, 8325, 8335, 8350, 8373, 8402, 8440, 8451, 8484, 8507, 8529, 8554, 8583, 8599, 8607, 8620,
-	8627, 8639, 8651, 8665, 8696, 8707, 8727, 8738, 8750, 8765, 8780, 8796, 8807, 8826, 8838, 8864,
-	8877, 8886, 8899, 8914, 8924, 8939, 8973, 9006, 9019, 9034, 9058, 9078, 9093, 9110, 9128, 9144,
-	9170, 9194, 9227, 9263, 9291, 9300, 9314, 9356, 9375, 9413, 9439, 9463, 9482, 9504, 9526, 9545,
-	9567, 9585, 9608, 9631, 9651, 9675, 9712, 9743, 9762, 9795, 9825, 9847, 9871, 9900, 9924, 9953,
-	9986, 10003, 10030, 10034, 10055, 10085, 10098, 10107, 10127, 10158, 10173, 10187, 10198, 10211, 10233, 10239,
-	10258, 10275, 10289, 10308, 10321, 10341, 10356, 10370, 10383, 10400, 10424, 10458, 10500, 10535, 10579, 10618,
-	10666, 10701, 10746, 10790, 10833, 10885, 10933, 10990, 11008, 11029, 11039, 11052, 11076, 11092, 11125, 11145,
-	11163, 11180, 11211, 11234, 11242, 11264, 11277, 11297, 11322, 11347, 11372, 11404, 11439, 11464, 11492, 11532,
-	11557, 11583, 11608, 11633, 11652, 11675, 11708, 11731, 11741, 11758, 11780, 11811, 11840, 11869, 11904, 11934,
-	11960, 11988, 12003, 12022, 12051, 12072, 12083, 12098, 12119, 12136, 12156, 12164, 12172, 12178, 12193, 12213,
-	12251, 12290, 12310, 12339, 12360, 12390, 12425, 12433, 12440, 12449, 12459, 12480, 12494, 12508, 12522, 12536,
-	12562, 12589, 12619, 12629, 12657, 12685, 12692, 12700, 12712, 12732, 12749, 12769, 12804, 12816, 12838, 12864,
-	12895, 12918, 12945, 12977, 13002, 13031, 13065, 13090, 13119, 13153, 13178, 13207, 13241, 13260, 13286, 13315,
-	13335, 13362, 13397, 13429, 13461, 13500, 13532, 13564, 13596, 13603, 13615, 13623, 13642, 13669, 13710, 13729,
-	13741, 13777, 13799, 13830, 13853, 13888, 13891, 13895, 13903, 13912, 13916, 13921, 13926, 13932, 13951, 13970,
-	13989, 14008, 14027, 14055, 14074, 14102, 14112, 14122, 14133, 14144, 14150, 14157, 14164, 14172, 14179, 14187,
-	14192, 14203, 14209, 14214, 14220, 14224, 14229, 14236, 14257, 14287, 14292, 14302, 14310, 14323, 14326, 14333,
-	14341, 14349, 14362, 14376, 14380, 14384, 14391, 14396, 14399, 14406, 14414, 14420, 14432, 14449, 14455, 14462,
-	14469, 14477, 14483, 14490, 14497, 14505, 14511, 14518, 14526, 14533, 14540, 14548, 14554, 14560, 14567, 14581,
-	14589, 14599, 14610, 14625, 14643, 14647, 14652, 14657, 14663, 14667, 14672, 14678, 14683, 14688, 14694, 14704,
-	14723, 14733, 14752, 14762, 14781, 14791, 14801, 14820, 14830, 14849, 14856, 14869, 14877, 14892, 14916, 14926,
-	14945, 14970, 14996, 15012, 15035, 15070, 15086, 15109, 15118, 15129, 15146, 15162, 15170, 15190, 15219, 15251,
-	15259, 15267, 15285, 15310, 15328, 15347, 15366, 15398, 15423, 15455, 15481, 15514, 15525, 15537, 15554, 15578,
-	15595, 15613, 15631, 15664, 15690, 15723, 15750, 15784, 15802, 15827, 15845, 15864, 15883, 15898, 15922, 15932,
-	15935, 15944, 15961, 15973, 15989, 16005, 16013, 16027, 16030, 16037, 16049, 16066, 16071, 16075, 16080, 16084,
-	16089, 16101, 16106, 16121, 16129, 16145, 16159, 16183, 16188, 16193, 16205, 16211, 16224, 16233, 16249, 16259,
-	16276, 16285, 16301, 16311, 16328, 16332, 16343, 16348, 16360, 16365, 16373, 16379, 16390, 16406, 16418, 16430,
-	16437, 16443, 16454, 16458, 16471, 16485, 16500, 16510, 16516, 16530, 16536, 16550, 16556, 16570, 16586, 16594,
-	16611, 16627, 16649, 16671, 16682, 16702, 16735, 16759, 16763, 16768, 16790, 16805, 16820, 16836, 16852, 16860,
-	16863, 16867, 16871, 16876, 16897, 16914, 16927, 16952, 16955, 16960, 16978, 16990, 17007, 17023, 17038, 17065,
-	17101, 17117, 17142, 17159, 17185, 17207, 17234, 17252, 17279, 17298, 17304, 17322, 17328, 17335, 17343, 17359,
-	17365, 17372, 17395, 17417, 17421, 17428, 17436, 17445, 17460, 17478, 17481, 17487, 17494, 17505, 17509, 17519,
-	17527, 17535, 17552, 17565, 17581, 17585, 17592, 17600, 17604, 17614, 17629, 17639, 17654, 17665, 17681, 17692,
-	17708, 17721, 17739, 17752, 17770, 17784, 17803, 17817, 17836, 17839, 17846, 17854, 17866, 17876, 17882, 17888,
-	17891, 17895, 17907, 17916, 17934, 17947, 17972, 17996, 18013, 18038, 18057, 18067, 18081, 18096, 18109, 18118,
-	18127, 18137, 18147, 18152, 18155, 18159, 18163, 18168, 18174, 18181, 18184, 18188, 18193, 18197, 18203, 18212,
-	18223, 18228, 18234, 18246, 18249, 18254, 18286, 18328, 18379, 18410, 18456, 18497, 18547, 18572, 18613, 18638,
-	18679, 18708, 18736, 18764, 18795, 18816, 18838, 18853, 18869, 18876, 18884, 18895, 18903, 18915, 18923, 18932,
-	18941, 18949, 18958, 18967, 18980, 18989, 18999, 19009, 19018, 19028, 19038, 19046, 19055, 19067, 19076, 19087,
-	19098, 19110, 19122, 19136, 19139, 19143, 19161, 19182, 19186, 19192, 19198, 19216, 19241, 19266, 19285, 19304,
-	19309, 19315, 19327, 19346, 19366, 19386, 19390, 19394, 19405, 19416, 19428, 19440, 19444, 19449, 19470, 19500,
-	19521, 19551, 19563, 19581, 19590, 19594, 19603, 19634, 19640, 19655, 19658, 19662, 19671, 19680, 19690, 19700,
-	19704, 19709, 19722, 19732, 19737, 19740, 19743, 19755, 19771, 19778, 19792, 19812, 19830, 19853, 19874, 19894,
-	19917, 19931, 19945, 19960, 19975, 19995, 20015, 20036, 20057, 20069, 20084, 20108, 20123, 20147, 20157, 20165,
-	20174, 20182, 20191, 20200, 20210, 20220, 20234, 20257, 20286, 20320, 20331, 20351, 20361, 20380, 20391, 20403,
-	20423, 20432, 20442, 20460, 20468, 20477, 20494, 20505, 20514, 20524, 20544, 20549, 20565, 20586, 20597, 20624,
-	20644, 20656, 20666, 20671, 20677, 20687, 20706, 20711, 20717, 20719, 20722, 20728, 20735, 20742, 20750, 20756,
-	20760, 20772, 20781, 20791, 20801, 20812, 20833, 20854, 20876, 20898, 20907, 20917, 20929, 20942, 20954, 20975,
-	20982, 20994, 21033, 21038, 21051, 21059, 21066, 21078, 21088, 21095, 21109, 21126, 21138, 21145, 21151, 21161,
-	21170, 21182, 21191, 21200, 21219, 21226, 21234, 21252, 21270, 21288, 21293, 21298, 21306, 21314, 21320, 21325,
-	21329, 21342, 21360, 21382, 21388, 21392, 21400, 21407, 21417, 21420, 21424, 21436, 21442, 21451, 21460, 21470,
-	21480, 21490, 21501, 21520, 21531, 21542, 21554, 21566, 21577, 21588, 21600, 21612, 21629, 21646, 21664, 21682,
-	21688, 21695, 21699, 21709, 21724, 21738, 21753, 21771, 21782, 21799, 21811, 21821, 21836, 21846, 21857, 21871,
-	21886, 21912, 21922, 21935, 21952, 21972, 21988, 22000, 22009, 22025, 22044, 22059, 22072, 22089, 22107, 22133,
-	22152, 22170, 22204, 22239, 22268, 22284, 22295, 22314, 22325, 22352, 22380, 22404, 22413, 22427, 22439, 22454,
-	22477, 22487, 22501, 22517, 22535, 22548, 22561, 22579, 22585, 22600, 22608, 22630, 22652, 22674, 22677, 22682,
-	22688, 22693, 22699, 22703, 22708, 22712, 22723, 22734, 22754, 22773, 22788, 22797, 22807, 22819, 22825, 22836,
-	22848, 22859, 22871, 22881, 22892, 22903, 22915, 22920, 22926, 22940, 22948, 22970, 22992, 23014, 23023, 23032,
-	23042, 23051, 23060, 23069, 23079, 23089, 23097, 23106, 23108, 23110, 23129, 23147, 23165, 23184, 23203, 23217,
-	23232, 23255, 23268, 23290, 23296, 23311, 23319, 23329, 23348, 23360, 23363, 23370, 23379, 23389, 23412, 23422,
-	23441, 23464, 23496, 23506, 23529, 23561, 23573, 23585, 23592, 23596, 23604, 23610, 23620, 23628, 23645, 23648,
-	23655, 23664, 23671, 23688, 23714, 23732, 23759, 23782, 23810, 23825, 23847, 23875, 23885, 23904, 23908, 23913,
-	23926, 23952, 23987, 24005, 24018, 24040, 24068, 24098, 24115, 24141, 24158, 24184, 24212, 24240, 24256, 24281,
-	24283, 24291, 24295, 24307, 24323, 24334, 24349, 24373, 24407, 24415, 24432, 24437, 24447, 24457, 24468, 24479,
-	24496, 24522, 24544, 24575, 24605, 24616, 24631, 24646, 24662, 24678, 24680, 24688, 24697, 24707, 24718, 24725,
-	24734, 24747, 24758, 24776, 24782, 24788, 24801, 24812, 24829, 24855, 24877, 24891, 24914, 24931, 24957, 24974,
-	25000, 25011, 25042, 25051, 25060, 25070, 25080, 25083, 25087, 25095, 25104, 25127, 25136, 25153, 25161, 25169,
-	25178, 25187, 25197, 25205, 25215, 25234, 25252, 25269, 25285, 25296, 25303, 25316, 25330, 25341, 25359, 25383,
-	25403, 25418, 25438, 25457, 25476, 25494, 25501, 25518, 25534, 25550, 25567, 25584, 25596, 25612, 25619, 25626,
-	25630, 25639, 25644, 25649, 25654, 25663, 25666, 25678, 25695, 25700, 25707, 25719, 25729, 25737, 25750, 25765,
-	25772, 25788, 25793, 25802, 25812, 25820, 25830, 25847, 25864, 25875, 25886, 25891, 25895, 25907, 25920, 25923,
-	25927, 25945, 25965, 25990, 25997, 26009, 26011, 26019, 26034, 26054, 26073, 26107, 26134, 26161, 26181, 26199,
-	26218, 26238, 26258, 26278, 26301, 26324, 26331, 26339, 26343, 26357, 26366, 26385, 26392, 26409, 26420, 26441,
-	26453, 26472, 26501, 26523, 26545, 26577, 26582, 26597, 26607, 26627, 26634, 26646, 26656, 26664, 26682, 26687,
-	26697, 26702, 26706, 26716, 26727, 26743, 26768, 26784, 26809, 26825, 26850, 26854, 26859, 26865, 26870, 26886,
-	26909, 26925, 26942, 26959, 26965, 26972, 26978, 27002, 27031, 27057, 27074, 27100, 27117, 27143, 27160, 27186,
-	27200, 27207, 27217, 27224, 27234, 27251, 27263, 27274, 27292, 27317, 27342, 27360, 27371, 27383, 27391, 27404,
-	27418, 27431, 27444, 27458, 27471, 27475, 27480, 27485, 27499, 27505, 27520, 27531, 27547, 27556, 27561, 27567,
-	27583, 27600, 27625, 27630, 27636, 27647, 27658, 27671, 27699, 27713, 27724, 27737, 27757, 27772, 27784, 27798,
-	27819, 27830, 27842, 27860, 27879, 27898, 27917, 27931, 27941, 27956, 27971, 27985, 27989, 27994, 27998, 28016,
-	28049, 28057, 28060, 28064, 28071, 28079, 28095, 28099, 28104, 28111, 28115, 28120, 28133, 28136, 28140, 28144,
-	28149, 28153, 28158, 28166, 28178, 28192, 28209, 28222, 28235, 28242, 28253, 28272, 28291, 28310, 28331, 28352,
-	28355, 28369, 28392, 28408, 28433, 28444, 28452, 28469, 28479, 28498, 28502, 28513, 28545, 28582, 28614, 28651,
-	28692, 28738, 28763, 28793, 28815, 28847, 28884, 28916, 28953, 28963, 28974, 28988, 29012, 29032, 29047, 29064,
-	29081, 29098, 29115, 29145, 29184, 29223, 29253, 29292, 29331, 29361, 29400, 29439, 29469, 29508, 29547, 29562,
-	29574, 29585, 29597, 29610, 29624, 29636, 29649, 29662, 29678, 29695, 29710, 29738, 29775, 29812, 29841, 29879,
-	29917, 29927, 29938, 29948, 29959, 29988, 30026, 30064, 30093, 30131, 30169, 30182, 30198, 30217, 30230, 30247,
-	30273, 30299, 30325, 30351, 30371, 30383, 30396, 30413, 30424, 30437, 30470, 30503, 30541, 30588, 30635, 30673,
-	30720, 30767, 30805, 30852, 30899, 30937, 30984, 31031, 31043, 31058, 31085, 31100, 31128, 31155, 31168, 31194,
-	31219, 31231, 31256, 31280, 31292, 31303, 31320, 31336, 31357, 31361, 31366, 31372, 31379, 31386, 31397, 31409,
-	31417, 31429, 31442, 31454, 31470, 31487, 31495, 31500, 31503, 31517, 31524, 31532, 31551, 31563, 31567, 31578,
-	31588, 31598, 31608, 31619, 31630, 31645, 31660, 31676, 31692, 31695, 31710, 31721, 31724, 31732, 31741, 31749,
-	31758, 31759, 31761, 31767, 31771, 31785, 31788, 31792, 31796, 31801, 31814, 31834, 31855, 31894, 31903, 31914,
-	31923, 31933, 31951, 31955, 31964, 31972, 31987, 31995, 32003, 32020, 32029, 32047, 32063, 32072, 32092, 32105,
-	32118, 32131, 32144, 32148, 32153, 32167, 32180, 32190, 32208, 32220, 32231, 32239, 32246, 32262, 32266, 32271,
-	32283, 32302, 32306, 32311, 32323, 32341, 32359, 32378, 32397, 32402, 32408, 32415, 32425, 32440, 32453, 32476,
-	32482, 32497, 32508, 32516, 32534, 32544, 32566, 32578, 32597, 32620, 32629, 32639, 32653, 32671, 32693, 32720,
-	32739, 32762, 32790, 32807, 32828, 32854, 32872, 32894, 32921, 32939, 32961, 32988, 33006, 33028, 33055, 33075,
-	33099, 33128, 33162, 33168, 33179, 33185, 33188, 33202, 33209, 33217, 33236, 33248, 33252, 33256, 33266, 33273,
-	33288, 33308, 33320, 33337, 33346, 33361, 33373, 33383, 33389, 33394, 33406, 33423, 33439, 33449, 33467, 33484,
-	33496, 33515, 33528, 33533, 33538, 33548,
+	349, 358, 365, 374, 384, 388, 396, 408, 413, 420, 428, 435, 438, 451, 458, 465,
+	471, 479, 489, 497, 506, 515, 519, 524, 533, 535, 543, 554, 558, 569, 588, 607,
+	618, 631, 648, 662, 676, 691, 710, 726, 739, 750, 762, 773, 787, 801, 812, 823,
+	836, 841, 856, 867, 878, 891, 902, 917, 928, 942, 955, 971, 991, 1003, 1012, 1025,
+	1040, 1051, 1062, 1074, 1083, 1096, 1109, 1117, 1132, 1140, 1152, 1160, 1179, 1190, 1204, 1217,
+	1234, 1249, 1260, 1267, 1282, 1294, 1307, 1322, 1340, 1356, 1373, 1387, 1397, 1410, 1421, 1432,
+	1445, 1460, 1473, 1489, 1503, 1516, 1531, 1543, 1555, 1566, 1579, 1593, 1607, 1617, 1629, 1641,
+	1659, 1676, 1694, 1708, 1721, 1730, 1742, 1753, 1770, 1783, 1795, 1819, 1828, 1837, 1845, 1854,
+	1863, 1874, 1885, 1894, 1904, 1913, 1926, 1940, 1954, 1970, 1979, 1988, 1997, 2014, 2026, 2037,
+	2051, 2068, 2077, 2088, 2098, 2115, 2126, 2137, 2146, 2155, 2166, 2176, 2185, 2196, 2209, 2228,
+	2239, 2254, 2270, 2283, 2299, 2311, 2324, 2334, 2353, 2370, 2388, 2403, 2418, 2435, 2449, 2464,
+	2483, 2498, 2519, 2530, 2542, 2553, 2567, 2581, 2589, 2598, 2617, 2634, 2646, 2657, 2667, 2691,
+	2707, 2719, 2733, 2747, 2762, 2777, 2795, 2813, 2827, 2841, 2859, 2877, 2892, 2907, 2924, 2941,
+	2954, 2967, 2984, 3001, 3015, 3029, 3049, 3078, 3098, 3127, 3141, 3157, 3173, 3190, 3207, 3224,
+	3232, 3244, 3286, 3304, 3317, 3334, 3348, 3371, 3398, 3428, 3437, 3459, 3490, 3511, 3534, 3544,
+	3554, 3566, 3577, 3587, 3596, 3606, 3617, 3632, 3646, 3668, 3694, 3704, 3713, 3724, 3751, 3756,
+	3766, 3780, 3797, 3829, 3861, 3888, 3923, 3935, 3958, 3986, 4003, 4013, 4034, 4048, 4063, 4085,
+	4094, 4110, 4128, 4153, 4178, 4202, 4217, 4239, 4264, 4274, 4293, 4318, 4341, 4371, 4397, 4427,
+	4441, 4455, 4482, 4487, 4492, 4503, 4518, 4540, 4567, 4596, 4624, 4644, 4658, 4681, 4710, 4737,
+	4779, 4809, 4832, 4867, 4882, 4925, 4977, 5019, 5070, 5127, 5135, 5143, 5151, 5178, 5203, 5227,
+	5261, 5273, 5286, 5299, 5313, 5330, 5349, 5372, 5391, 5409, 5429, 5453, 5473, 5496, 5523, 5546,
+	5570, 5598, 5622, 5645, 5672, 5695, 5719, 5747, 5771, 5784, 5798, 5811, 5825, 5838, 5852, 5875,
+	5900, 5929, 5953, 5979, 6009, 6032, 6057, 6086, 6110, 6136, 6166, 6179, 6193, 6205, 6218, 6231,
+	6245, 6262, 6281, 6304, 6323, 6341, 6361, 6385, 6405, 6417, 6430, 6443, 6457, 6469, 6482, 6496,
+	6511, 6525, 6540, 6553, 6567, 6585, 6605, 6629, 6648, 6669, 6694, 6709, 6725, 6737, 6751, 6766,
+	6780, 6795, 6808, 6822, 6835, 6847, 6868, 6891, 6918, 6940, 6964, 6992, 7013, 7036, 7063, 7085,
+	7109, 7137, 7154, 7173, 7196, 7215, 7233, 7253, 7277, 7297, 7309, 7322, 7342, 7359, 7378, 7406,
+	7429, 7447, 7467, 7491, 7513, 7532, 7552, 7566, 7581, 7595, 7610, 7626, 7643, 7656, 7670, 7682,
+	7695, 7708, 7722, 7735, 7749, 7766, 7785, 7808, 7826, 7846, 7870, 7882, 7895, 7908, 7922, 7936,
+	7951, 7965, 7993, 8018, 8049, 8089, 8104, 8129, 8141, 8163, 8176, 8199, 8213, 8244, 8259, 8283,
+	8300, 8311, 8332, 8342, 8357, 8380, 8409, 8447, 8458, 8491, 8514, 8536, 8561, 8590, 8606, 8614,
+	8627, 8634, 8646, 8658, 8672, 8703, 8714, 8734, 8745, 8757, 8772, 8787, 8803, 8814, 8833, 8845,
+	8871, 8884, 8893, 8906, 8921, 8931, 8946, 8980, 9013, 9026, 9041, 9065, 9085, 9100, 9117, 9135,
+	9151, 9177, 9201, 9234, 9270, 9298, 9307, 9321, 9363, 9382, 9420, 9446, 9470, 9489, 9511, 9533,
+	9552, 9574, 9592, 9615, 9638, 9658, 9682, 9719, 9750, 9769, 9802, 9832, 9854, 9878, 9907, 9931,
+	9960, 9993, 10010, 10037, 10041, 10062, 10092, 10105, 10114, 10134, 10165, 10180, 10194, 10205, 10218, 10240,
+	10246, 10265, 10282, 10296, 10315, 10328, 10348, 10363, 10377, 10390, 10407, 10431, 10465, 10507, 10542, 10586,
+	10625, 10673, 10708, 10753, 10797, 10840, 10892, 10940, 10997, 11015, 11036, 11046, 11059, 11083, 11099, 11132,
+	11152, 11170, 11187, 11218, 11241, 11249, 11271, 11284, 11304, 11329, 11354, 11379, 11411, 11446, 11471, 11499,
+	11539, 11564, 11590, 11615, 11640, 11659, 11682, 11715, 11738, 11748, 11765, 11787, 11818, 11847, 11876, 11911,
+	11941, 11967, 11995, 12010, 12029, 12058, 12079, 12090, 12105, 12126, 12143, 12163, 12171, 12179, 12185, 12200,
+	12220, 12258, 12297, 12317, 12346, 12367, 12397, 12432, 12440, 12447, 12456, 12466, 12487, 12501, 12515, 12529,
+	12543, 12569, 12596, 12626, 12636, 12664, 12692, 12699, 12707, 12719, 12739, 12756, 12776, 12811, 12823, 12845,
+	12871, 12902, 12925, 12952, 12984, 13009, 13038, 13072, 13097, 13126, 13160, 13185, 13214, 13248, 13267, 13293,
+	13322, 13342, 13369, 13404, 13436, 13468, 13507, 13539, 13571, 13603, 13610, 13622, 13630, 13649, 13676, 13717,
+	13736, 13748, 13784, 13806, 13837, 13860, 13895, 13898, 13902, 13910, 13919, 13923, 13928, 13933, 13939, 13958,
+	13977, 13996, 14015, 14034, 14062, 14081, 14109, 14119, 14129, 14140, 14151, 14157, 14164, 14171, 14179, 14186,
+	14194, 14199, 14210, 14216, 14221, 14227, 14231, 14236, 14243, 14264, 14294, 14299, 14309, 14317, 14330, 14333,
+	14340, 14348, 14356, 14369, 14383, 14387, 14391, 14398, 14403, 14406, 14413, 14421, 14427, 14439, 14456, 14462,
+	14469, 14476, 14484, 14490, 14497, 14504, 14512, 14518, 14525, 14533, 14540, 14547, 14555, 14561, 14567, 14574,
+	14588, 14596, 14606, 14617, 14632, 14650, 14654, 14659, 14664, 14670, 14674, 14679, 14685, 14690, 14695, 14701,
+	14711, 14730, 14740, 14759, 14769, 14788, 14798, 14808, 14827, 14837, 14856, 14863, 14876, 14884, 14899, 14923,
+	14933, 14952, 14977, 15003, 15019, 15042, 15077, 15093, 15116, 15125, 15136, 15153, 15169, 15177, 15197, 15226,
+	15258, 15266, 15274, 15292, 15317, 15335, 15354, 15373, 15405, 15430, 15462, 15488, 15521, 15532, 15544, 15561,
+	15585, 15602, 15620, 15638, 15671, 15697, 15730, 15757, 15791, 15809, 15834, 15852, 15871, 15890, 15905, 15929,
+	15939, 15942, 15951, 15968, 15980, 15996, 16012, 16020, 16034, 16037, 16044, 16056, 16073, 16078, 16082, 16087,
+	16091, 16096, 16108, 16113, 16128, 16136, 16152, 16166, 16190, 16195, 16200, 16212, 16218, 16231, 16240, 16256,
+	16266, 16283, 16292, 16308, 16318, 16335, 16339, 16350, 16355, 16367, 16372, 16380, 16386, 16397, 16413, 16425,
+	16437, 16444, 16450, 16461, 16465, 16478, 16492, 16507, 16517, 16523, 16537, 16543, 16557, 16563, 16577, 16593,
+	16601, 16618, 16634, 16656, 16678, 16689, 16709, 16742, 16766, 16770, 16775, 16797, 16812, 16827, 16843, 16859,
+	16867, 16870, 16874, 16878, 16883, 16904, 16921, 16934, 16959, 16962, 16967, 16985, 16997, 17014, 17030, 17045,
+	17072, 17108, 17124, 17149, 17166, 17192, 17214, 17241, 17259, 17286, 17305, 17311, 17329, 17335, 17342, 17350,
+	17366, 17372, 17379, 17402, 17424, 17428, 17435, 17443, 17452, 17467, 17485, 17488, 17494, 17501, 17512, 17516,
+	17526, 17534, 17542, 17559, 17572, 17588, 17592, 17599, 17607, 17611, 17621, 17636, 17646, 17661, 17672, 17688,
+	17699, 17715, 17728, 17746, 17759, 17777, 17791, 17810, 17824, 17843, 17846, 17853, 17861, 17873, 17883, 17889,
+	17895, 17898, 17902, 17914, 17923, 17941, 17954, 17979, 18003, 18020, 18045, 18064, 18074, 18088, 18103, 18116,
+	18125, 18134, 18144, 18154, 18159, 18162, 18166, 18170, 18175, 18181, 18188, 18191, 18195, 18200, 18204, 18210,
+	18219, 18230, 18235, 18241, 18253, 18256, 18261, 18293, 18335, 18386, 18417, 18463, 18504, 18554, 18579, 18620,
+	18645, 18686, 18715, 18743, 18771, 18802, 18823, 18845, 18860, 18876, 18883, 18891, 18902, 18910, 18922, 18930,
+	18939, 18948, 18956, 18965, 18974, 18987, 18996, 19006, 19016, 19025, 19035, 19045, 19053, 19062, 19074, 19083,
+	19094, 19105, 19117, 19129, 19143, 19146, 19150, 19168, 19189, 19193, 19199, 19205, 19223, 19248, 19273, 19292,
+	19311, 19316, 19322, 19334, 19353, 19373, 19393, 19397, 19401, 19412, 19423, 19435, 19447, 19451, 19456, 19477,
+	19507, 19528, 19558, 19570, 19588, 19597, 19601, 19610, 19641, 19647, 19662, 19665, 19669, 19678, 19687, 19697,
+	19707, 19711, 19716, 19729, 19739, 19744, 19747, 19750, 19762, 19778, 19785, 19799, 19819, 19837, 19860, 19881,
+	19901, 19924, 19938, 19952, 19967, 19982, 20002, 20022, 20043, 20064, 20076, 20091, 20115, 20130, 20154, 20164,
+	20172, 20181, 20189, 20198, 20207, 20217, 20227, 20241, 20264, 20293, 20327, 20338, 20358, 20368, 20387, 20398,
+	20410, 20430, 20439, 20449, 20467, 20475, 20484, 20501, 20512, 20521, 20531, 20551, 20556, 20572, 20593, 20604,
+	20631, 20651, 20663, 20673, 20678, 20684, 20694, 20713, 20718, 20724, 20726, 20729, 20735, 20742, 20749, 20757,
+	20763, 20767, 20779, 20788, 20798, 20808, 20819, 20840, 20861, 20883, 20905, 20914, 20924, 20936, 20949, 20961,
+	20982, 20989, 21001, 21040, 21045, 21058, 21066, 21073, 21085, 21095, 21102, 21116, 21133, 21145, 21152, 21158,
+	21168, 21177, 21189, 21198, 21207, 21226, 21233, 21241, 21259, 21277, 21295, 21300, 21305, 21313, 21321, 21327,
+	21332, 21336, 21349, 21367, 21389, 21395, 21399, 21407, 21414, 21424, 21427, 21431, 21443, 21449, 21458, 21467,
+	21477, 21487, 21497, 21508, 21527, 21538, 21549, 21561, 21573, 21584, 21595, 21607, 21619, 21636, 21653, 21671,
+	21689, 21695, 21702, 21706, 21716, 21731, 21745, 21760, 21778, 21789, 21806, 21818, 21828, 21843, 21853, 21864,
+	21878, 21893, 21919, 21929, 21942, 21959, 21979, 21995, 22007, 22016, 22032, 22051, 22066, 22079, 22096, 22114,
+	22140, 22159, 22177, 22211, 22246, 22275, 22291, 22302, 22321, 22332, 22359, 22387, 22411, 22420, 22434, 22446,
+	22461, 22484, 22494, 22508, 22524, 22542, 22555, 22568, 22586, 22592, 22607, 22615, 22637, 22659, 22681, 22684,
+	22689, 22695, 22700, 22706, 22710, 22715, 22719, 22730, 22741, 22761, 22780, 22795, 22804, 22814, 22826, 22832,
+	22843, 22855, 22866, 22878, 22888, 22899, 22910, 22922, 22927, 22933, 22947, 22955, 22977, 22999, 23021, 23030,
+	23039, 23049, 23058, 23067, 23076, 23086, 23096, 23104, 23113, 23115, 23117, 23136, 23154, 23172, 23191, 23210,
+	23224, 23239, 23262, 23275, 23297, 23303, 23318, 23326, 23336, 23355, 23367, 23370, 23377, 23386, 23396, 23419,
+	23429, 23448, 23471, 23503, 23513, 23536, 23568, 23580, 23592, 23599, 23603, 23611, 23617, 23627, 23635, 23652,
+	23655, 23662, 23671, 23678, 23695, 23721, 23739, 23766, 23789, 23817, 23832, 23854, 23882, 23892, 23911, 23915,
+	23920, 23933, 23959, 23994, 24012, 24025, 24047, 24075, 24105, 24122, 24148, 24165, 24191, 24219, 24247, 24263,
+	24288, 24290, 24298, 24302, 24314, 24330, 24341, 24356, 24380, 24414, 24422, 24439, 24444, 24454, 24464, 24475,
+	24486, 24503, 24529, 24551, 24582, 24612, 24623, 24638, 24653, 24669, 24685, 24687, 24695, 24704, 24714, 24725,
+	24732, 24741, 24754, 24765, 24783, 24789, 24795, 24808, 24819, 24836, 24862, 24884, 24898, 24921, 24938, 24964,
+	24981, 25007, 25018, 25049, 25058, 25067, 25077, 25087, 25090, 25094, 25102, 25111, 25134, 25143, 25160, 25168,
+	25176, 25185, 25194, 25204, 25212, 25222, 25241, 25259, 25276, 25292, 25303, 25310, 25323, 25337, 25348, 25366,
+	25390, 25410, 25425, 25445, 25464, 25483, 25501, 25508, 25525, 25541, 25557, 25574, 25591, 25603, 25619, 25626,
+	25633, 25637, 25646, 25651, 25656, 25661, 25670, 25673, 25685, 25702, 25707, 25714, 25726, 25736, 25744, 25757,
+	25772, 25779, 25795, 25800, 25809, 25819, 25827, 25837, 25854, 25871, 25882, 25893, 25898, 25902, 25914, 25927,
+	25930, 25934, 25952, 25972, 25997, 26004, 26016, 26018, 26026, 26041, 26061, 26080, 26114, 26141, 26168, 26188,
+	26206, 26225, 26245, 26265, 26285, 26308, 26331, 26338, 26346, 26350, 26364, 26373, 26392, 26399, 26416, 26427,
+	26448, 26460, 26479, 26508, 26530, 26552, 26584, 26589, 26604, 26614, 26634, 26641, 26653, 26663, 26671, 26689,
+	26694, 26704, 26709, 26713, 26723, 26734, 26750, 26775, 26791, 26816, 26832, 26857, 26861, 26866, 26872, 26877,
+	26893, 26916, 26932, 26949, 26966, 26972, 26979, 26985, 27009, 27038, 27064, 27081, 27107, 27124, 27150, 27167,
+	27193, 27207, 27214, 27224, 27231, 27241, 27258, 27270, 27281, 27299, 27324, 27349, 27367, 27378, 27390, 27398,
+	27411, 27425, 27438, 27451, 27465, 27478, 27482, 27487, 27492, 27506, 27512, 27527, 27538, 27554, 27563, 27568,
+	27574, 27590, 27607, 27632, 27637, 27643, 27654, 27665, 27678, 27706, 27720, 27731, 27744, 27764, 27779, 27791,
+	27805, 27826, 27837, 27849, 27867, 27886, 27905, 27924, 27938, 27948, 27963, 27978, 27992, 27996, 28001, 28005,
+	28023, 28056, 28064, 28067, 28071, 28078, 28086, 28102, 28106, 28111, 28118, 28122, 28127, 28140, 28143, 28147,
+	28151, 28156, 28160, 28165, 28173, 28185, 28199, 28216, 28229, 28242, 28249, 28260, 28279, 28298, 28317, 28338,
+	28359, 28362, 28376, 28399, 28415, 28440, 28451, 28459, 28476, 28486, 28505, 28509, 28520, 28552, 28589, 28621,
+	28658, 28699, 28745, 28770, 28800, 28822, 28854, 28891, 28923, 28960, 28970, 28981, 28995, 29019, 29039, 29054,
+	29071, 29088, 29105, 29122, 29152, 29191, 29230, 29260, 29299, 29338, 29368, 29407, 29446, 29476, 29515, 29554,
+	29569, 29581, 29592, 29604, 29617, 29631, 29643, 29656, 29669, 29685, 29702, 29717, 29745, 29782, 29819, 29848,
+	29886, 29924, 29934, 29945, 29955, 29966, 29995, 30033, 30071, 30100, 30138, 30176, 30189, 30205, 30224, 30237,
+	30254, 30280, 30306, 30332, 30358, 30378, 30390, 30403, 30420, 30431, 30444, 30477, 30510, 30548, 30595, 30642,
+	30680, 30727, 30774, 30812, 30859, 30906, 30944, 30991, 31038, 31050, 31065, 31092, 31107, 31135, 31162, 31175,
+	31201, 31226, 31238, 31263, 31287, 31299, 31310, 31327, 31343, 31364, 31368, 31373, 31379, 31386, 31393, 31404,
+	31416, 31424, 31436, 31449, 31461, 31477, 31494, 31502, 31507, 31510, 31524, 31531, 31539, 31558, 31570, 31574,
+	31585, 31595, 31605, 31615, 31626, 31637, 31652, 31667, 31683, 31699, 31702, 31717, 31728, 31731, 31739, 31748,
+	31756, 31765, 31766, 31768, 31774, 31778, 31792, 31795, 31799, 31803, 31808, 31821, 31841, 31862, 31901, 31910,
+	31921, 31930, 31940, 31958, 31962, 31971, 31979, 31994, 32002, 32010, 32027, 32036, 32054, 32070, 32079, 32099,
+	32112, 32125, 32138, 32151, 32155, 32160, 32174, 32187, 32197, 32215, 32227, 32238, 32246, 32253, 32269, 32273,
+	32278, 32290, 32309, 32313, 32318, 32330, 32348, 32366, 32385, 32404, 32409, 32415, 32422, 32432, 32447, 32460,
+	32483, 32489, 32504, 32515, 32523, 32541, 32551, 32573, 32585, 32604, 32627, 32636, 32646, 32660, 32678, 32700,
+	32727, 32746, 32769, 32797, 32814, 32835, 32861, 32879, 32901, 32928, 32946, 32968, 32995, 33013, 33035, 33062,
+	33082, 33106, 33135, 33169, 33175, 33186, 33192, 33195, 33209, 33216, 33224, 33243, 33255, 33259, 33263, 33273,
+	33280, 33295, 33315, 33327, 33344, 33353, 33368, 33380, 33390, 33396, 33401, 33413, 33430, 33446, 33456, 33474,
+	33491, 33503, 33522, 33535, 33540, 33545, 33555,
 }
 
 // opFlags has a digit for each entry, the sum of its flags.
 const opFlags = "" +
 	"0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000" +
 	"0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000" +
-	"0000000000000000000000000110000000000111111111111111001110011115511110111111111111110151111111111111" +
-	"1111111111111111111001111111111111111111111111110111101011110000111000111000101010111000111000101010" +
-	"1111000010101010101011100010110101001111000111000111100001011111000110101010101010101110001010100111" +
-	"1000000101110051111111111051111111111111111111115111111111011011151111111111151111111111515111111111" +
-	"1111111111511101111111111111111111111111100011151111111111111111111111111111111111111111111111111111" +
-	"1111111111115111111111111111111111111111111115111111111111101010101111111111003210103123210511511111" +
-	"1110111111111110101010110010111115011101011001011111111111312111111111111100311111111001110010111001" +
-	"1100111001113115111110513101031111115110011001100110015151111115101533333313133331111001100110101111" +
-	"1115111111111111111111011011110111150111151111101111100001111000011055131011133101151111100110101011" +
-	"0055110011111111111111111101033131111333111133333131100010511111110010110011110010111111115011101100" +
-	"1010111111111111111001100111111331110011111111101101101110111111155111110101010151101011001010115111" +
-	"1111111111111111111111111113111111111101011001011100110011001015113111115333313111133111331111111311" +
-	"3333313113311111311111110101000111111111010101010111111331110011551110010111315111111111111111111111" +
-	"1111111111111111111011111111111111113115555111111100111111110031010111111551111111111111100101015555" +
-	"5101111111111111111111011100115115111111115151111111051110011111011111111111111111111110115511115555" +
-	"5511550001111551011111111001110010111111111105500055111101133133111110051110001101113111100001010111" +
-	"5111100000101011011011010101511511111111111111111133111111111111111001111111111111111111111111111111" +
-	"1111111111111111111111111111111111111111111111111111111155151101055500011111111111331110011001111505" +
-	"0501111010155531101155551111111111111150111111101110111001015151511011111150111111111111111111111115" +
-	"1111111115555151115511111111100015"
+	"0000000000000000000000000011000000000011111111111111100111001111551111011111111111111015111111111111" +
+	"1111111111111111111100111111111111111111111111111011110101111000011100011100010101011100011100010101" +
+	"0111100001010101010101110001011010100111100011100011110000101111100011010101010101010111000101010011" +
+	"1100000010111005111111111105111111111111111111111511111111101101115111111111115111111111151511111111" +
+	"1111111111151110111111111111111111111111110001115111111111111111111111111111111111111111111111111111" +
+	"1111111111111511111111111111111111111111111111511111111111110101010111111111100321010312321051151111" +
+	"1111011111111111010101011001011111501110101100101111111111131211111111111110031111111100111001011100" +
+	"1110011100111311511111051310103111111511001100110011001515111111510153333331313333111100110011010111" +
+	"1111511111111111111111101101111011115011115111110111110000111100001105513101113310115111110011010101" +
+	"1005511001111111111111111110103313111133311113333313110001051111111001011001111001011111111501110110" +
+	"0101011111111111111100110011111133111001111111110110110111011111115511111010101015110101100101011511" +
+	"1111111111111111111111111111311111111110101100101110011001100101511311111533331311113311133111111131" +
+	"1333331311331111131111111010100011111111101010101011111133111001155111001011131511111111111111111111" +
+	"1111111111111111111101111111111111111311555511111110011111111003101011111155111111111111110010101555" +
+	"5510111111111111111111101110011511511111111515111111105111001111101111111111111111111111011551111555" +
+	"5551155000111155101111111100111001011111111110550005511110113313311111005111000110111311110000101011" +
+	"1511110000010101101101101010151151111111111111111113311111111111111100111111111111111111111111111111" +
+	"1111111111111111111111111111111111111111111111111111111115515110105550001111111111133111001100111150" +
+	"5050111101015553110115555111111111111115011111110111011100101515151101111115011111111111111111111111" +
+	"51111111115555151115511111111100015"
 
 // String is the operator's name as PyTorch writes it: add.Tensor.
 func (op Op) String() string {

@@ -1,6 +1,7 @@
 #include "direct.h"
 
 #include <ATen/EmptyTensor.h>
+#include <ATen/core/Reduction.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/record_function.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
@@ -8,6 +9,8 @@
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>
+
+#include "kernels/losses.h"
 
 namespace tg {
 namespace {
@@ -108,11 +111,43 @@ bool add_number(Stack& stack) {
 	return true;
 }
 
+// Losses of classes without weights, of which none is left out: their mean, or their sum.
+bool is_loss(const Stack& stack, size_t first) {
+	const auto &weight = stack[first + 2], &reduction = stack[first + 3], &without = stack[first + 4];
+	return plain(stack[first]) && plain(stack[first + 1]) && weight.isNone() && reduction.isInt() && reduction.toInt() != at::Reduction::None &&
+	       without.isInt() && without.toInt() < 0;
+}
+
+bool nll_loss(Stack& stack) {
+	if (!is_loss(stack, 0)) {
+		return false;
+	}
+	auto loss = losses::nll_loss(stack[0].toTensor(), stack[1].toTensor(), stack[3].toInt() == at::Reduction::Mean);
+	if (loss) {
+		stack = {std::move(loss->first), std::move(loss->second)};
+	}
+	return loss.has_value();
+}
+
+bool nll_loss_backward(Stack& stack) {
+	if (!plain(stack[0]) || !is_loss(stack, 1)) {
+		return false;
+	}
+	auto gradient = losses::nll_loss_backward(stack[0].toTensor(), stack[1].toTensor(), stack[2].toTensor(),
+	                                          stack[4].toInt() == at::Reduction::Mean);
+	if (gradient) {
+		stack = {std::move(*gradient)};
+	}
+	return gradient.has_value();
+}
+
 }  // namespace
 
 Direct find_direct(const c10::FunctionSchema& schema) {
 	static const std::unordered_map<std::string_view, Direct> all{{"aten::add_.Scalar", add_number},
 	                                                              {"aten::as_strided.", as_strided},
+	                                                              {"aten::nll_loss_backward.", nll_loss_backward},
+	                                                              {"aten::nll_loss_forward.", nll_loss},
 	                                                              {"aten::ones_like.", ones_like},
 	                                                              {"aten::t.", t},
 	                                                              {"aten::transpose.int", transpose}};
@@ -122,7 +157,8 @@ Direct find_direct(const c10::FunctionSchema& schema) {
 
 bool goes_direct() {
 	const auto modes = c10::impl::tls_local_dispatch_key_set();
-	return (modes.included_ ^ c10::default_included_set).empty() && !at::getStepCallbacksUnlessEmpty(at::RecordScope::FUNCTION);
+	return (modes.included_ ^ c10::default_included_set).empty() && !at::getStepCallbacksUnlessEmpty(at::RecordScope::FUNCTION) &&
+	       !at::getStepCallbacksUnlessEmpty(at::RecordScope::USER_SCOPE);
 }
 
 }  // namespace tg

@@ -1963,6 +1963,7 @@ const Entry ops_table[] = {
 	entry::sizes,
 	entry::strides,
 	entry::describe,
+	entry::layouts,
 	entry::dim,
 	entry::is_contiguous,
 	entry::version,
@@ -4055,7 +4056,7 @@ const Entry ops_table[] = {
 	op::zeros,
 	op::zeros_like,
 };
-const uint32_t ops_count = 2134;
-const uint64_t ops_hash = 0xe1bdbbcf07e53183u;
+const uint32_t ops_count = 2135;
+const uint64_t ops_hash = 0xcd75aded3b612171u;
 
 }  // namespace tg

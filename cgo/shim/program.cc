@@ -9,6 +9,7 @@
 #include "calculation.h"
 #include "direct.h"
 #include "entries.h"
+#include "expected.h"
 #include "guard.h"
 #include "library.h"
 #include "rules/boxed.h"
@@ -76,6 +77,7 @@ class Step {
 
 	void read_call(Args& a);
 	void read_outputs(Args& a);
+	void compute(Run& r, Slots& slots, Stack& stack, bool plain) const;
 	void call(const Run& r, Slots& slots, Stack& stack, bool plain) const;
 	void keep(Slots& slots, Stack& results) const;
 	Stack loop(Run& r, Stack carried) const;
@@ -188,9 +190,17 @@ std::vector<IValue> from(Stack& v, size_t first) {
 	return std::move(v);
 }
 
+// run shows profilers the step, if there are any.
 void Step::run(Run& r, Slots& slots, Stack& stack, bool plain) const {
 	r.at = id_;
+	if (r.direct) {
+		return compute(r, slots, stack, plain);
+	}
 	RECORD_USER_SCOPE(name_);
+	compute(r, slots, stack, plain);
+}
+
+void Step::compute(Run& r, Slots& slots, Stack& stack, bool plain) const {
 	stack.clear();
 	if (does_ == Does::call) {
 		call(r, slots, stack, plain);
@@ -352,102 +362,20 @@ std::vector<IValue> Block::run(Run& r, std::vector<IValue> inputs) const {
 	return outputs;
 }
 
-// Sizes are what a program expects of a number: it is fixed, or that of a symbol.
-struct Size {
-	bool fixed;
-	int64_t n;  // the number, or that of the symbol
-};
-
-// Input is what a program expects of an input.
-struct Input {
-	Kind kind;
-	at::ScalarType dtype = at::ScalarType::Undefined;
-	std::vector<Size> sizes;
-};
-
-struct Range {
-	int64_t least, most;
-};
-
 struct Compiled {
-	std::vector<Input> inputs;
-	std::vector<Range> symbols;
+	Expected expected;
 	Block main;
 	bool foreign;  // it calls operators that may be taken back
 	std::vector<at::Tensor> constants;
 	mutable std::atomic<int> gatherings;  // for which it is worth that threads are gathered
 
 	explicit Compiled(Args& a);
-	bool admits(const std::vector<IValue>& given) const;
 };
 
-std::vector<Input> read_inputs(Args& a) {
-	std::vector<Input> list(a.next());
-	for (auto& in : list) {
-		in.kind = static_cast<Kind>(a.next());
-		if (in.kind == Kind::tensor) {
-			in.dtype = a.dtype();
-		}
-		in.sizes.resize(a.next());
-		for (auto& s : in.sizes) {
-			s.fixed = a.boolean();
-			s.n = a.integer();
-		}
-	}
-	return list;
-}
-
-std::vector<Range> read_ranges(Args& a) {
-	std::vector<Range> list(a.next());
-	for (auto& r : list) {
-		r.least = a.integer();
-		r.most = a.integer();
-	}
-	return list;
-}
-
-Compiled::Compiled(Args& a) : inputs(read_inputs(a)), symbols(read_ranges(a)), main(a), foreign(a.boolean()) {
+Compiled::Compiled(Args& a) : expected(a), main(a), foreign(a.boolean()) {
 	main.constants(constants);
 	const bool on_card = std::any_of(constants.begin(), constants.end(), [](const at::Tensor& t) { return t.is_cuda(); });
 	gatherings = on_card ? Gathered::kNever : 0;
-}
-
-// admits tells whether a program is for inputs of these sizes.
-bool Compiled::admits(const std::vector<IValue>& given) const {
-	constexpr int64_t kOpen = -1;
-	c10::SmallVector<int64_t, 8> known(symbols.size(), kOpen);
-	auto fits = [&](const Size& s, int64_t n) {
-		if (s.fixed) {
-			return n == s.n;
-		}
-		auto& symbol = known[static_cast<size_t>(s.n)];
-		const auto& range = symbols[static_cast<size_t>(s.n)];
-		bool ok = symbol == kOpen ? range.least <= n && n <= range.most : symbol == n;
-		symbol = n;
-		return ok;
-	};
-	for (size_t i = 0; i < inputs.size(); i++) {
-		const auto& in = inputs[i];
-		if (in.kind == Kind::integer && !(given[i].isInt() && fits(in.sizes[0], given[i].toInt()))) {
-			return false;
-		}
-		if (in.kind != Kind::tensor) {
-			continue;
-		}
-		if (!given[i].isTensor() || !given[i].toTensor().defined()) {
-			return false;
-		}
-		const auto& t = given[i].toTensor();
-		if (t.scalar_type() != in.dtype || static_cast<size_t>(t.dim()) != in.sizes.size()) {
-			return false;
-		}
-		for (size_t d = 0; d < in.sizes.size(); d++) {
-			if (!fits(in.sizes[d], t.size(static_cast<int64_t>(d)))) {
-				return false;
-			}
-		}
-	}
-	return true;
 }
 
 bool is_dual(const at::Tensor& t) {
@@ -479,9 +407,9 @@ void run_program(Args& a, Results& r) {
 	for (uint64_t n = a.next(); n > 0; n--) {
 		inputs.push_back(read_value(a, c10::AnyType::get()));
 	}
-	TORCH_CHECK(inputs.size() == c.inputs.size(), "expected ", c.inputs.size(), " inputs, got ", inputs.size());
+	TORCH_CHECK(inputs.size() == c.expected.inputs(), "expected ", c.expected.inputs(), " inputs, got ", inputs.size());
 	r.f->out[TG_OUT - 1] = kNone;
-	if (!known && !c.admits(inputs)) {
+	if (!known && !c.expected.admits(inputs)) {
 		r.put(kNone);
 		return;
 	}

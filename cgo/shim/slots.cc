@@ -1,5 +1,7 @@
 #include "slots.h"
 
+#include <algorithm>
+
 #include "boxed.h"
 #include "calculation.h"
 
@@ -40,6 +42,17 @@ IValue Template::fill(Slots& slots) const {
 	return list;
 }
 
+// A list of tensors that are the same in each run is such a value itself: operators change its tensors, but not the list.
+void Template::settle() {
+	auto same = [](const Template& e) { return e.form_ == Form::value; };
+	if (element_->kind() == TypeKind::TensorType && std::all_of(elements_.begin(), elements_.end(), same)) {
+		Slots none;
+		value_ = fill(none);
+		form_ = Form::value;
+		elements_.clear();
+	}
+}
+
 Template Template::read(Args& a, const TypePtr& declared) {
 	TypePtr type = declared;
 	Template t;
@@ -66,6 +79,7 @@ Template Template::read(Args& a, const TypePtr& declared) {
 			for (uint64_t n = a.next(); n > 0; n--) {
 				t.elements_.push_back(read(a, t.element_));
 			}
+			t.settle();
 			return t;
 		}
 	}

@@ -42,14 +42,22 @@ class Template {
 		}
 	}
 
-	// constants adds the tensor that is the same in each run.
+	// constants adds the tensors that are the same in each run.
 	void constants(std::vector<at::Tensor>& to) const {
 		if (form_ == Form::value && value_.isTensor()) {
 			to.push_back(value_.toTensor());
+		} else if (form_ == Form::value && value_.isTensorList()) {
+			const auto list = value_.toTensorVector();
+			to.insert(to.end(), list.begin(), list.end());
+		}
+		for (const auto& e : elements_) {
+			e.constants(to);
 		}
 	}
 
  private:
+	void settle();
+
 	enum class Form : uint64_t { value, slot, last, list };
 
 	// What is undefined is none where the operator takes none, and a whole number is a number where it wants one.

@@ -100,6 +100,22 @@ void describe(Args& a, Results& r) {
 	r.integer(t.layout() == at::kStrided ? t.storage_offset() : 0);
 }
 
+// layouts(tensors) -> words, the same for tensors that lie alike: of each its dtype, device, layout, number of dimensions, and sizes, and strides
+// where it has them
+void layouts(Args& a, Results& r) {
+	std::vector<uint64_t> words;
+	for (const auto& t : a.tensors()) {
+		TORCH_CHECK_VALUE(t.defined(), "a tensor is undefined");
+		words.insert(words.end(), {static_cast<uint64_t>(t.scalar_type()), device_word(t.device()), static_cast<uint64_t>(t.layout()),
+		                           static_cast<uint64_t>(t.dim())});
+		words.insert(words.end(), t.sizes().begin(), t.sizes().end());
+		if (t.layout() == at::kStrided) {
+			words.insert(words.end(), t.strides().begin(), t.strides().end());
+		}
+	}
+	r.words(words);
+}
+
 void dim(Args& a, Results& r) {
 	r.integer(defined(a).dim());
 }

@@ -175,7 +175,16 @@ func (r Range) bounds() (least, most int64) {
 
 // Run returns the results that are tensors.
 func (c *engine) Run(inputs ...any) ([]torch.Tensor, error) {
-	outputs, err := c.run(inputs)
+	given, err := c.module.call.flattenInputs(inputs)
+	if err != nil {
+		return nil, fmt.Errorf("export: %w", err)
+	}
+	return c.tensors(given)
+}
+
+// tensors is Run of inputs that are in the order of the graph.
+func (c *engine) tensors(given []any) ([]torch.Tensor, error) {
+	outputs, err := c.run(given)
 	if err != nil {
 		return nil, fmt.Errorf("export: %w", err)
 	}
@@ -193,7 +202,11 @@ func (c *engine) Run(inputs ...any) ([]torch.Tensor, error) {
 
 // Call returns the results as they are nested.
 func (c *engine) Call(inputs ...any) (any, error) {
-	outputs, err := c.run(inputs)
+	given, err := c.module.call.flattenInputs(inputs)
+	if err != nil {
+		return nil, fmt.Errorf("export: %w", err)
+	}
+	outputs, err := c.run(given)
 	if err != nil {
 		return nil, fmt.Errorf("export: %w", err)
 	}
@@ -214,12 +227,8 @@ func (c *engine) Call(inputs ...any) (any, error) {
 	return v, nil
 }
 
-func (c *engine) run(inputs []any) ([]any, error) {
-	given, err := c.module.call.flattenInputs(inputs)
-	switch {
-	case err != nil:
-		return nil, err
-	case c.graphs != nil:
+func (c *engine) run(given []any) ([]any, error) {
+	if c.graphs != nil {
 		return c.graphs.run(given)
 	}
 	return c.bound(given)

@@ -45,6 +45,53 @@ func TestRectifiedProduct(t *testing.T) {
 	}
 }
 
+// Where our kernels compute a product, which they do after it has come up some times, they write the zeros as they go: without the zeros of
+// the first matrix, with the second one turned, and where those zeros meet what is not finite.
+func TestRectifiedInKernels(t *testing.T) {
+	torchtest.NoLeaks(t)
+	const often, rows, depth, columns = 40, 64, 256, 128
+	for name, c := range map[string]struct {
+		zeros, turned bool
+		odd           float64
+	}{
+		"dense":                      {},
+		"turned":                     {turned: true},
+		"with zeros":                 {zeros: true},
+		"turned, with zeros":         {zeros: true, turned: true},
+		"zeros that meet infinity":   {zeros: true, odd: math.Inf(1)},
+		"zeros that meet no number":  {zeros: true, turned: true, odd: math.NaN()},
+		"sums that are no numbers":   {odd: math.NaN()},
+		"turned sums, no numbers":    {turned: true, odd: math.NaN()},
+		"sums that are not positive": {zeros: true, odd: math.Copysign(0, -1)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			torch.Scope(func() {
+				a, b, start, by := torch.RandN(rows, depth), torch.RandN(depth, columns), torch.RandN(columns), torch.RandN(rows, columns).ReLU()
+				if c.zeros {
+					a = a.ReLU()
+				}
+				if c.turned {
+					b = b.T().Contiguous().T()
+				}
+				if c.odd != 0 || math.Signbit(c.odd) {
+					b.Index(depth/2, columns/3).FillInPlace(c.odd)
+					b.Index(torch.All, 5).FillInPlace(0)
+				}
+				for range often {
+					torch.Scope(func() {
+						got, ok := inner("libtorchgo::rectified_product", start, a, b, nil)
+						require.True(t, ok)
+						torchtest.Equal(t, got, start.AddMM(a, b).ReLU())
+						got, ok = inner("libtorchgo::rectified_product", nil, a, b, by)
+						require.True(t, ok)
+						torchtest.Equal(t, got, torch.Zeros(rows, columns).Where(by.LeScalar(0), a.MM(b)))
+					})
+				}
+			})
+		})
+	}
+}
+
 // ReLU and its derivative are put to the products that nothing else reads.
 func TestRectified(t *testing.T) {
 	torchtest.NoLeaks(t)

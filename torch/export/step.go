@@ -1,13 +1,15 @@
 package export
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"reflect"
 	"runtime"
 	"slices"
-	"strconv"
 
+	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/internal/bridge"
 	"github.com/libtorch-go/libtorch/internal/replay"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/library"
@@ -17,7 +19,7 @@ import (
 type Step struct {
 	fn     func(inputs []torch.Tensor) []torch.Tensor
 	warm   int                 // runs that are left before the first recording
-	tapes  map[string]*engine  // by the shapes of the inputs
+	tapes  map[string]*engine  // by what the inputs are
 	key    []byte              // these of the run; its memory is used again
 	before []func(replay bool) // what Go does before each run: the learning rates of optimizers
 }
@@ -52,7 +54,7 @@ func (s *Step) Run(inputs ...torch.Tensor) (out []torch.Tensor, err error) {
 	if s.tapes == nil {
 		return nil, errors.New("export: the step is closed; export.CompileStep makes one")
 	}
-	if err := torch.Try(func() { s.key = appendShapes(s.key[:0], inputs) }); err != nil {
+	if err := torch.Try(func() { s.key = appendLayouts(s.key[:0], inputs) }); err != nil {
 		return nil, fmt.Errorf("export: %w", err)
 	}
 	tape := s.tapes[string(s.key)]
@@ -73,7 +75,7 @@ func (s *Step) Run(inputs ...torch.Tensor) (out []torch.Tensor, err error) {
 		for i, t := range inputs {
 			given[i] = t
 		}
-		torch.NoGrad(func() { torch.Unsafe(func() { out, err = tape.Run([]any{given}...) }) })
+		torch.NoGrad(func() { torch.Unsafe(func() { out, err = tape.tensors(given) }) })
 	}
 	if err != nil {
 		return nil, fmt.Errorf("export: %w", err)
@@ -92,18 +94,17 @@ func (s *Step) Close() {
 	s.tapes = nil
 }
 
-// appendShapes appends the dtypes, devices and shapes of tensors as text. Each run asks for it.
-func appendShapes(b []byte, list []torch.Tensor) []byte {
+// appendLayouts appends what a step is recorded for: the dtypes, devices, layouts, shapes and strides of tensors. Each run asks for it.
+func appendLayouts(b []byte, list []torch.Tensor) []byte {
+	var c cgo.Call
+	c.Begin(cgo.OpLayouts)
+	c.List(len(list))
 	for _, t := range list {
-		b = append(b, t.DType().String()...)
-		b = append(b, t.Device().String()...)
-		b = append(b, t.Layout().String()...)
-		for _, numbers := range [][]int{t.Shape(), t.Stride()} {
-			for _, n := range numbers {
-				b = append(strconv.AppendInt(b, int64(n), 10), ',')
-			}
-			b = append(b, ';')
-		}
+		c.Tensor(bridge.Handle(t))
+	}
+	bridge.Done(&c)
+	for _, word := range c.Words(0) {
+		b = binary.AppendUvarint(b, word)
 	}
 	return b
 }

@@ -196,7 +196,7 @@ struct Processor {
 	void (*pick)(const float* row, int64_t depth, int64_t piece, int64_t vectors, uint64_t* words, int64_t* counts);
 	// The product of rows that were picked from; false if zeros would have changed it. Room is that of a piece's vectors of b.
 	bool (*multiply_picked)(const matrices::Product& p, float* room);
-	void (*turn)(const float* from, int64_t from_row, int64_t rows, int64_t columns, float* to, int64_t to_row);
+	void (*turn)(const float* from, int64_t from_row, int64_t rows, int64_t columns, float* to, int64_t to_row, bool relu);
 	// Updates as many numbers with those of a gradient.
 	void (*update)(const matrices::Update& u, const float* gradient, int64_t n);
 	// The rows from first to last, each shorter than a vector.

@@ -40,6 +40,9 @@ void in_parts(const convolution::Processor& k, const Product& p, const Run& run)
 			part.a += at * p.a_row, part.c += at * p.c_row, part.rows = std::min(p.rows, end) - at, part.row += at;
 			part.picked = from(p, at);
 		}
+		if (p.ending.by != nullptr) {
+			part.ending.by += part.c - p.c;
+		}
 		if (p.start != nullptr && across == p.across) {
 			part.start += at;
 		}
@@ -50,12 +53,13 @@ void in_parts(const convolution::Processor& k, const Product& p, const Run& run)
 // Room is no call of an operator, neither for a profiler nor in time.
 Tensor room(int64_t rows, int64_t columns) { return at::detail::empty_cpu({rows, columns}, at::kFloat); }
 
-void turn_in_parts(const convolution::Processor& k, const float* from, int64_t from_row, int64_t rows, int64_t columns, float* to) {
+void turn_in_parts(const convolution::Processor& k, const float* from, int64_t from_row, int64_t rows, int64_t columns, float* to,
+                   bool relu = false) {
 	constexpr int64_t enough = 1 << 15, side = 16;  // of numbers for a thread, and what is turned at once
 	const int64_t strips = (rows + side - 1) / side, some = enough / (side * columns) + 1;
 	at::parallel_for(0, strips, some, [&](int64_t first, int64_t last) {
 		first *= side, last = std::min(rows, last * side);
-		k.turn(from + first * from_row, from_row, last - first, columns, to + first, rows);
+		k.turn(from + first * from_row, from_row, last - first, columns, to + first, rows, relu);
 	});
 }
 
@@ -85,6 +89,7 @@ std::optional<Layout> layout_of(const Tensor* start, const Tensor& a, const Tens
 struct Numbers {
 	const float *a, *b, *start;
 	float* c;
+	Ending ending = {};
 	const Update* update = nullptr;
 };
 
@@ -109,7 +114,7 @@ int64_t vectors_of(int64_t columns, int64_t piece, int64_t vector) {
 // Whether a has so many zeros, as far as some of its numbers tell, that leaving them out pays: fewer where b stays near. Of a matrix without
 // any not as many are asked.
 bool has_zeros(const Layout& l, const Order& order, const float* a) {
-	constexpr int64_t asked = 256, first = asked / 8, few = asked * 3 / 10, many = asked * 9 / 20, near = 1 << 6, far = 1 << 9;
+	constexpr int64_t asked = 128, first = asked / 4, few = asked * 3 / 10, many = asked * 9 / 20, near = 1 << 6, far = 1 << 9;
 	constexpr int64_t turning = 28;                 // what it takes to turn a number of b is that of so many products
 	constexpr uint64_t next = 0x9E3779B97F4A7C15U;  // both halves of its multiples are all over the matrix
 	if (order.block == 0 || order.way == Order::lanes) {
@@ -131,7 +136,7 @@ bool has_zeros(const Layout& l, const Order& order, const float* a) {
 // Computes a product without a's zeros; false if they meet what is not finite, or there may be negative zeros. An update is always computed.
 bool skip(const convolution::Processor& k, const Layout& l, const Order& order, const Numbers& n) {
 	constexpr int64_t some = 16;
-	Product p{n.a, l.a_row, l.a_step, n.b, l.b_step, l.b_column, n.c, l.columns, n.start, true, l.rows, l.columns, l.depth, order};
+	Product p{n.a, l.a_row, l.a_step, n.b, l.b_step, l.b_column, n.c, l.columns, n.start, true, l.rows, l.columns, l.depth, order, n.ending};
 	p.update = n.update;
 	Tensor a;
 	if (p.a_step != 1) {
@@ -159,13 +164,23 @@ bool skip(const convolution::Processor& k, const Layout& l, const Order& order, 
 	return finite;
 }
 
+// What numbers that lie side by side become.
+void rectify(const convolution::Processor& k, const Ending& ending, int64_t numbers, float* c) {
+	constexpr int64_t enough = 1 << 15;  // numbers for a thread
+	if (ending.rectified) {
+		at::parallel_for(0, numbers, enough, [&](int64_t first, int64_t last) {
+			k.rectify(ending.by != nullptr ? ending.by + first : nullptr, last - first, c + first);
+		});
+	}
+}
+
 Tensor computed(const convolution::Processor& k, const Layout& l, const Order& order, bool skips, const Tensor* start, const Tensor& a,
-                const Tensor& b) {
+                const Tensor& b, const Ending& ending = {}) {
 	auto c = room(l.rows, l.columns);
 	Numbers n{a.const_data_ptr<float>(), b.const_data_ptr<float>(), start != nullptr ? start->const_data_ptr<float>() : nullptr,
-	          c.mutable_data_ptr<float>()};
+	          c.mutable_data_ptr<float>(), ending};
 	if (!skips || !skip(k, l, order, n)) {
-		multiply(k, l, order, n.a, n.b, n.start, n.c);
+		multiply(k, l, order, n.a, n.b, n.start, n.c, ending);
 	}
 	return c;
 }
@@ -205,14 +220,6 @@ std::optional<Plan> plan_of(const Tensor* start, const Tensor& a, const Tensor& 
 	return skips || known.sooner ? std::optional(Plan{*l, known.order, skips}) : std::nullopt;
 }
 
-std::optional<Tensor> product(const Tensor* start, const Tensor& a, const Tensor& b) {
-	auto plan = plan_of(start, a, b);
-	if (!plan) {
-		return std::nullopt;
-	}
-	return computed(*convolution::best_processor(), plan->layout, plan->order, plan->skips, start, a, b);
-}
-
 // The product in an order that the caller chooses, and with vectors of so many numbers, with or without a's zeros.
 Tensor product_in_order(const std::optional<Tensor>& start, const Tensor& a, const Tensor& b, int64_t block, std::string_view way,
                         int64_t vector, bool skips) {
@@ -245,10 +252,11 @@ bool lies_for_lanes(const float* numbers) { return reinterpret_cast<uintptr_t>(n
 
 // A kernel reads columns of b that lie side by side. Where rows do, b is turned, or, if that is less, the product, for which a and c are.
 void multiply(const convolution::Processor& k, const Layout& l, const Order& order, const float* a, const float* b, const float* start,
-              float* c) {
+              float* c, const Ending& ending) {
 	constexpr int64_t deep = 128;  // so many lines of a that lie apart do not stay near
 	if (order.way == Order::lanes) {
-		return in_parts(k, {a, l.a_row, 1, b, 1, l.b_column, c, l.columns, start, true, l.rows, l.columns, l.depth, order}, k.multiply_in_lanes);
+		in_parts(k, {a, l.a_row, 1, b, 1, l.b_column, c, l.columns, start, true, l.rows, l.columns, l.depth, order}, k.multiply_in_lanes);
+		return rectify(k, ending, l.rows * l.columns, c);
 	}
 	int64_t a_row = l.a_row, a_step = l.a_step, b_step = l.b_step;
 	Tensor a_turned, b_turned;
@@ -264,7 +272,9 @@ void multiply(const convolution::Processor& k, const Layout& l, const Order& ord
 		auto sums = room(l.columns, l.rows);
 		const Product p{b, l.b_column, 1, a, a_step, 1, sums.mutable_data_ptr<float>(), l.rows, start, false, l.columns, l.rows, l.depth, order};
 		in_parts(k, p, k.multiply);
-		return turn_in_parts(k, sums.const_data_ptr<float>(), l.rows, l.columns, l.rows, c);
+		const bool by_itself = ending.rectified && ending.by == nullptr;
+		turn_in_parts(k, sums.const_data_ptr<float>(), l.rows, l.columns, l.rows, c, by_itself);
+		return by_itself ? void() : rectify(k, ending, l.rows * l.columns, c);
 	}
 	if (a_step != 1 && l.depth > deep) {
 		turn_a(a_step, l.depth, l.rows);
@@ -275,6 +285,24 @@ void multiply(const convolution::Processor& k, const Layout& l, const Order& ord
 		b = b_turned.const_data_ptr<float>(), b_step = l.columns;
 	}
 	in_parts(k, {a, a_row, a_step, b, b_step, 1, c, l.columns, start, true, l.rows, l.columns, l.depth, order}, k.multiply);
+	rectify(k, ending, l.rows * l.columns, c);
+}
+
+bool rectify(const Ending& ending, Tensor& c) {
+	const auto* k = convolution::best_processor();
+	if (k == nullptr || !is_plain(c, c.sizes())) {
+		return false;
+	}
+	rectify(*k, ending, c.numel(), c.mutable_data_ptr<float>());
+	return true;
+}
+
+std::optional<Tensor> product(const Tensor* start, const Tensor& a, const Tensor& b, const Ending& ending) {
+	auto plan = plan_of(start, a, b);
+	if (!plan) {
+		return std::nullopt;
+	}
+	return computed(*convolution::best_processor(), plan->layout, plan->order, plan->skips, start, a, b, ending);
 }
 
 bool multiply_into(Update& update, const Tensor& a, const Tensor& b) {
@@ -283,7 +311,7 @@ bool multiply_into(Update& update, const Tensor& a, const Tensor& b) {
 		return false;  // what is picked in pieces may have to be computed anew
 	}
 	update.width = plan->layout.columns;
-	Numbers n{a.const_data_ptr<float>(), b.const_data_ptr<float>(), nullptr, nullptr, &update};
+	Numbers n{a.const_data_ptr<float>(), b.const_data_ptr<float>(), nullptr, nullptr, {}, &update};
 	return skip(*convolution::best_processor(), plan->layout, plan->order, n);
 }
 

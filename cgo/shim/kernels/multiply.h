@@ -137,9 +137,15 @@ INLINE void turn_square(Vec<W>* rows) {
 	}
 }
 
-// A matrix's rows as the columns of another one, whose rows lie so far apart.
+// Zero in the place of negative numbers; NaN stays what it is.
+template <class V>
+INLINE V rectified(V x) {
+	return x < V{} ? V{} : x;
+}
+
+// A matrix's rows, or ReLU of them, as the columns of another one, whose rows lie so far apart.
 template <int W>
-void turn(const float* from, int64_t from_row, int64_t rows, int64_t columns, float* to, int64_t to_row) {
+void turn(const float* from, int64_t from_row, int64_t rows, int64_t columns, float* to, int64_t to_row, bool relu) {
 	const int64_t whole_rows = rows / W * W, whole_columns = columns / W * W;
 	for (int64_t top = 0; top < whole_rows; top += W) {
 		for (int64_t left = 0; left < whole_columns; left += W) {
@@ -149,14 +155,15 @@ void turn(const float* from, int64_t from_row, int64_t rows, int64_t columns, fl
 			}
 			turn_square<W>(square);
 			for (int i = 0; i < W; i++) {
-				store(to + (left + i) * to_row + top, square[i]);
+				store(to + (left + i) * to_row + top, relu ? rectified(square[i]) : square[i]);
 			}
 		}
 	}
 	auto rest = [&](int64_t top, int64_t bottom, int64_t left) {
 		for (int64_t i = top; i < bottom; i++) {
 			for (int64_t j = left; j < columns; j++) {
-				to[j * to_row + i] = from[i * from_row + j];
+				const float x = from[i * from_row + j];
+				to[j * to_row + i] = relu && x < 0 ? 0 : x;
 			}
 		}
 	};

@@ -23,9 +23,9 @@ struct Layout {
 bool fits_lanes(const Layout& l);
 bool lies_for_lanes(const float* numbers);
 
-// c = start + a x b, in this order.
+// c = start + a x b, in this order, and what becomes of it.
 void multiply(const convolution::Processor& k, const Layout& l, const Order& order, const float* a, const float* b, const float* start,
-              float* c);
+              float* c, const Ending& ending = {});
 
 // What is known of a layout: the order of our kernels that makes libtorch's bits, with blocks of 0 where none does, or until the layout has
 // come up some times, and whether they take less time in it.

@@ -23,7 +23,7 @@ void Padding::lay_out(const void* from, void* to) const {
 	if (lies_) {
 		memcpy(to, from, width_ * channels_ * x_.element_size());
 	} else if (processor_ != nullptr) {
-		processor_->turn(static_cast<const float*>(from), apart, channels_, width_, static_cast<float*>(to), channels_);
+		processor_->turn(static_cast<const float*>(from), apart, channels_, width_, static_cast<float*>(to), channels_, false);
 	} else {
 		kernels_->interleave(from, apart, x_.stride(3), width_, channels_, to);
 	}

@@ -30,6 +30,12 @@ struct Picked {
 	int64_t vectors = most;
 };
 
+// Ending is what sums become when they are whole: ReLU of them, or zero where another number, which lies as in c, is not positive.
+struct Ending {
+	bool rectified = false;
+	const float* by = nullptr;
+};
+
 struct Update;
 
 // Product is c = start + a x b. A number of a meets whole vectors of b, whose columns lie side by side, as those of c do, but for products of
@@ -45,6 +51,7 @@ struct Product {
 	bool across;         // for each column
 	int64_t rows, columns, depth;
 	Order order;
+	Ending ending = {};  // of what was picked
 	Picked picked = {};
 	const Update* update = nullptr;  // what takes the place of writing to c, of the rows and columns from these on
 	int64_t row = 0, column = 0;

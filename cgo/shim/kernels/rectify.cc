@@ -1,5 +1,6 @@
 // Products of matrices with ReLU behind them, or its derivative: zeros are written while the product is near.
-#include <ATen/Parallel.h>
+#include <ATen/ops/addmm_cpu_dispatch.h>
+#include <ATen/ops/mm_cpu_dispatch.h>
 #include <ATen/ops/relu.h>
 #include <ATen/ops/threshold_backward.h>
 #include <torch/library.h>
@@ -17,18 +18,16 @@ using at::Tensor;
 
 // max(start + a x b, 0), or, with by, a x b where that is positive and zero elsewhere.
 Tensor rectified_product(const std::optional<Tensor>& start, const Tensor& a, const Tensor& b, const std::optional<Tensor>& by) {
-	constexpr int64_t enough = 1 << 15;  // numbers for a thread
-	Tensor c = start ? matrices::addmm(*start, a, b, 1, 1) : matrices::mm(a, b);
-	const auto* k = convolution::best_processor();
-	if (k == nullptr || !is_plain(c, c.sizes()) || (by && !is_plain(*by, c.sizes()))) {
-		return by ? at::threshold_backward(c, *by, 0) : at::relu(c);
+	const bool ours = a.dim() == 2 && b.dim() == 2 && (!by || is_plain(*by, {a.size(0), b.size(1)}));
+	const Ending ending{true, ours && by ? by->const_data_ptr<float>() : nullptr};
+	if (auto c = ours ? product(start ? &*start : nullptr, a, b, ending) : std::nullopt) {
+		return *std::move(c);
 	}
-	auto* to = c.mutable_data_ptr<float>();
-	const auto* limits = by ? by->const_data_ptr<float>() : nullptr;
-	at::parallel_for(0, c.numel(), enough, [&](int64_t first, int64_t last) {
-		k->rectify(limits ? limits + first : nullptr, last - first, to + first);
-	});
-	return c;
+	Tensor c = start ? at::cpu::addmm(*start, a, b) : at::cpu::mm(a, b);
+	if (ours && rectify(ending, c)) {
+		return c;
+	}
+	return by ? at::threshold_backward(c, *by, 0) : at::relu(c);
 }
 
 TORCH_LIBRARY_FRAGMENT(libtorchgo, m) { m.def("rectified_product(Tensor? start, Tensor a, Tensor b, Tensor? by) -> Tensor"); }

@@ -63,7 +63,7 @@ INLINE bool gather(const Product& p, int64_t column, int64_t k, int64_t n, const
 		if (columns < V * W) {
 			memset(to, 0, n * apart * sizeof(float));
 		}
-		turn<W>(from, p.b_column, columns, n, to, apart);
+		turn<W>(from, p.b_column, columns, n, to, apart, false);
 	}
 	Vec<W> nothing{};
 	for (int64_t i = 0; i < n; i++) {
@@ -132,6 +132,16 @@ INLINE bool has_negative_zero(I least_bits) {
 	return any(least_bits == std::numeric_limits<int32_t>::min());
 }
 
+// What V vectors of whole sums become.
+template <int W, int V, class Load>
+INLINE void rectify(const Product& p, int64_t row, int64_t column, Tile<W, V, 1>& sums, const Load& get) {
+	const float* by = p.ending.by != nullptr ? p.ending.by + row * p.c_row + column : nullptr;
+	for (int v = 0; v < V; v++) {
+		Vec<W> x = sums[0][v];
+		sums[0][v] = by == nullptr ? rectified(x) : get(by + v * W) <= Vec<W>{} ? Vec<W>{} : x;
+	}
+}
+
 // V vectors of all rows of c; false if b is not finite there, or a sum ends as a negative zero.
 template <int W, int V, class Load, class Store>
 INLINE bool skip(const Product& of, int64_t column, float* room, const Load& get, const Store& put) {
@@ -156,7 +166,11 @@ INLINE bool skip(const Product& of, int64_t column, float* room, const Load& get
 				continue;
 			}
 			see<W, V>(sums, least_bits);
-			finish<W, V, 1>(p, row, column, k / block * block, sums, get, put);
+			total<W, V, 1>(p, row, column, k / block * block, sums, get);
+			if (p.ending.rectified && k + piece >= p.depth) {
+				rectify<W, V>(p, row, column, sums, get);
+			}
+			write<W, V, 1>(p, row, column, sums, put);
 		}
 	}
 	return !has_negative_zero(least_bits);
