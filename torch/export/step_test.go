@@ -189,3 +189,30 @@ func TestCompileStepSees(t *testing.T) {
 		require.Equal(t, 1, step.Recorded())
 	})
 }
+
+// A step is recorded for each shape, dtype and layout of its inputs, and repeated for those that it has seen.
+func TestCompileStepIsOfItsInputs(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		double := func(x torch.Tensor) torch.Tensor { return x.ToDense().MulScalar(2) }
+		step := export.CompileStep(func(in []torch.Tensor) []torch.Tensor { return []torch.Tensor{double(in[0])} })
+		defer step.Close()
+		matrix := torch.RandN(4, 6).ReLU()
+		of := []torch.Tensor{matrix, matrix.Index(torch.Slice(3)), matrix.T(), matrix.View(6, 4), matrix.To(torch.Float64), matrix.ToSparse()}
+		for range 3 {
+			for _, x := range of {
+				out, err := step.Run(x)
+				require.NoError(t, err)
+				torchtest.Equal(t, out[0], double(x))
+			}
+		}
+		require.Equal(t, len(of), step.Recorded())
+		_, err := step.Run(torch.Tensor{})
+		require.ErrorContains(t, err, "undefined")
+		gone := torch.Ones(4, 6)
+		gone.Close()
+		_, err = step.Run(gone)
+		require.ErrorContains(t, err, "closed")
+		require.Equal(t, len(of), step.Recorded())
+	})
+}
