@@ -130,11 +130,11 @@ bool nll_loss(Stack& stack) {
 }
 
 bool nll_loss_backward(Stack& stack) {
-	if (!plain(stack[0]) || !is_loss(stack, 1)) {
+	if (!plain(stack[0]) || !is_loss(stack, 1) || !plain(stack[6])) {
 		return false;
 	}
 	auto gradient = losses::nll_loss_backward(stack[0].toTensor(), stack[1].toTensor(), stack[2].toTensor(),
-	                                          stack[4].toInt() == at::Reduction::Mean);
+	                                          stack[4].toInt() == at::Reduction::Mean, stack[6].toTensor());
 	if (gradient) {
 		stack = {std::move(*gradient)};
 	}

@@ -16,7 +16,10 @@ import (
 func classLoss(reduction torch.Reduction, leftOut int) func(x, classes, gradient torch.Tensor) []torch.Tensor {
 	return func(x, classes, gradient torch.Tensor) []torch.Tensor {
 		loss, count := aten.NLLLossForward(x, classes, torch.Tensor{}, reduction, leftOut)
-		return []torch.Tensor{loss, count, aten.NLLLossBackward(gradient, x, classes, torch.Tensor{}, reduction, leftOut, count)}
+		back := func(count torch.Tensor) torch.Tensor {
+			return aten.NLLLossBackward(gradient, x, classes, torch.Tensor{}, reduction, leftOut, count)
+		}
+		return []torch.Tensor{loss, count, back(count), back(count.AddScalar(1))}
 	}
 }
 

@@ -110,8 +110,9 @@ std::optional<std::pair<Tensor, Tensor>> nll_loss(const Tensor& x, const Tensor&
 	return loss ? std::optional(std::pair(*std::move(loss), number(static_cast<float>(x.size(0))))) : std::nullopt;
 }
 
-std::optional<Tensor> nll_loss_backward(const Tensor& gradient, const Tensor& x, const Tensor& classes, bool mean) {
-	if (gradient.dim() != 0 || !is_plain(gradient) || !is_ours(x, classes)) {
+std::optional<Tensor> nll_loss_backward(const Tensor& gradient, const Tensor& x, const Tensor& classes, bool mean, const Tensor& count) {
+	auto one = [](const Tensor& t) { return t.dim() == 0 && is_plain(t); };
+	if (!one(gradient) || !one(count) || !is_ours(x, classes) || *count.const_data_ptr<float>() != static_cast<float>(x.size(0))) {
 		return std::nullopt;
 	}
 	return derivative(*gradient.const_data_ptr<float>(), x, classes, mean);

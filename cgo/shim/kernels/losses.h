@@ -12,7 +12,8 @@ namespace tg::losses {
 // compute: it has many rows, does not lie side by side, or a class is none.
 std::optional<std::pair<at::Tensor, at::Tensor>> nll_loss(const at::Tensor& x, const at::Tensor& classes, bool mean);
 
-// What it makes of its gradient.
-std::optional<at::Tensor> nll_loss_backward(const at::Tensor& gradient, const at::Tensor& x, const at::Tensor& classes, bool mean);
+// What it makes of its gradient; none as well if count is another number than that of the rows.
+std::optional<at::Tensor> nll_loss_backward(const at::Tensor& gradient, const at::Tensor& x, const at::Tensor& classes, bool mean,
+                                            const at::Tensor& count);
 
 }  // namespace tg::losses
