@@ -175,16 +175,11 @@ func (r Range) bounds() (least, most int64) {
 
 // Run returns the results that are tensors.
 func (c *engine) Run(inputs ...any) ([]torch.Tensor, error) {
-	given, err := c.module.call.flattenInputs(inputs)
-	if err != nil {
-		return nil, fmt.Errorf("export: %w", err)
-	}
-	return c.tensors(given)
+	return c.tensors(c.run(inputs))
 }
 
-// tensors is Run of inputs that are in the order of the graph.
-func (c *engine) tensors(given []any) ([]torch.Tensor, error) {
-	outputs, err := c.run(given)
+// tensors are those among the outputs of a run.
+func (c *engine) tensors(outputs []any, err error) ([]torch.Tensor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("export: %w", err)
 	}
@@ -202,11 +197,7 @@ func (c *engine) tensors(given []any) ([]torch.Tensor, error) {
 
 // Call returns the results as they are nested.
 func (c *engine) Call(inputs ...any) (any, error) {
-	given, err := c.module.call.flattenInputs(inputs)
-	if err != nil {
-		return nil, fmt.Errorf("export: %w", err)
-	}
-	outputs, err := c.run(given)
+	outputs, err := c.run(inputs)
 	if err != nil {
 		return nil, fmt.Errorf("export: %w", err)
 	}
@@ -227,7 +218,16 @@ func (c *engine) Call(inputs ...any) (any, error) {
 	return v, nil
 }
 
-func (c *engine) run(given []any) ([]any, error) {
+func (c *engine) run(inputs []any) ([]any, error) {
+	given, err := c.module.call.flattenInputs(inputs)
+	if err != nil {
+		return nil, err
+	}
+	return c.ordered(given)
+}
+
+// ordered is run of inputs that are in the order of the graph.
+func (c *engine) ordered(given []any) ([]any, error) {
 	if c.graphs != nil {
 		return c.graphs.run(given)
 	}

@@ -46,7 +46,7 @@ void pack_keys(const Head& h, N* to) {
 			}
 		}
 		const auto* from = reinterpret_cast<const float*>(static_cast<const N*>(h.k) + first * h.k_row);
-		matrices::turn<W>(from, h.k_row / P, some, h.depth / P, panel, V * W, false);
+		matrices::turn<W>(from, h.k_row / P, some, h.depth / P, panel, V * W);
 	});
 }
 

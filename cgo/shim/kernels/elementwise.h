@@ -49,7 +49,7 @@ INLINE void compute(int64_t op, const float* a, const float* b, int64_t n, float
 	case kAbs:
 		return each<W>(a, a, n, to, [](V x, V) { return magnitude<W>(x); });
 	default:  // ReLU
-		return each<W>(a, a, n, to, [](V x, V) { return x < V{} ? V{} : x; });
+		return each<W>(a, a, n, to, [](V x, V) { return convolution::rectified(x); });
 	}
 }
 
@@ -60,7 +60,7 @@ void rectify(const float* by, int64_t n, float* to) {
 	if (by == nullptr) {
 		return compute<W>(kRelu, to, to, n, to);
 	}
-	each<W>(by, to, n, to, [](V limit, V x) { return limit <= V{} ? V{} : x; });
+	each<W>(by, to, n, to, [](V limit, V x) { return convolution::rectified(x, limit); });
 }
 
 // The numbers from first to last.

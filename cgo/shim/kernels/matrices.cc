@@ -180,7 +180,10 @@ Tensor computed(const convolution::Processor& k, const Layout& l, const Order& o
 	Numbers n{a.const_data_ptr<float>(), b.const_data_ptr<float>(), start != nullptr ? start->const_data_ptr<float>() : nullptr,
 	          c.mutable_data_ptr<float>(), ending};
 	if (!skips || !skip(k, l, order, n)) {
-		multiply(k, l, order, n.a, n.b, n.start, n.c, ending);
+		const bool relu = ending.rectified && ending.by == nullptr;
+		if (!multiply(k, l, order, n.a, n.b, n.start, n.c, relu)) {
+			rectify(k, ending, c.numel(), n.c);
+		}
 	}
 	return c;
 }
@@ -251,12 +254,12 @@ bool fits_lanes(const Layout& l) {
 bool lies_for_lanes(const float* numbers) { return reinterpret_cast<uintptr_t>(numbers) % 16 == 0; }
 
 // A kernel reads columns of b that lie side by side. Where rows do, b is turned, or, if that is less, the product, for which a and c are.
-void multiply(const convolution::Processor& k, const Layout& l, const Order& order, const float* a, const float* b, const float* start,
-              float* c, const Ending& ending) {
+bool multiply(const convolution::Processor& k, const Layout& l, const Order& order, const float* a, const float* b, const float* start,
+              float* c, bool relu) {
 	constexpr int64_t deep = 128;  // so many lines of a that lie apart do not stay near
 	if (order.way == Order::lanes) {
 		in_parts(k, {a, l.a_row, 1, b, 1, l.b_column, c, l.columns, start, true, l.rows, l.columns, l.depth, order}, k.multiply_in_lanes);
-		return rectify(k, ending, l.rows * l.columns, c);
+		return false;
 	}
 	int64_t a_row = l.a_row, a_step = l.a_step, b_step = l.b_step;
 	Tensor a_turned, b_turned;
@@ -272,9 +275,8 @@ void multiply(const convolution::Processor& k, const Layout& l, const Order& ord
 		auto sums = room(l.columns, l.rows);
 		const Product p{b, l.b_column, 1, a, a_step, 1, sums.mutable_data_ptr<float>(), l.rows, start, false, l.columns, l.rows, l.depth, order};
 		in_parts(k, p, k.multiply);
-		const bool by_itself = ending.rectified && ending.by == nullptr;
-		turn_in_parts(k, sums.const_data_ptr<float>(), l.rows, l.columns, l.rows, c, by_itself);
-		return by_itself ? void() : rectify(k, ending, l.rows * l.columns, c);
+		turn_in_parts(k, sums.const_data_ptr<float>(), l.rows, l.columns, l.rows, c, relu);
+		return relu;
 	}
 	if (a_step != 1 && l.depth > deep) {
 		turn_a(a_step, l.depth, l.rows);
@@ -285,7 +287,7 @@ void multiply(const convolution::Processor& k, const Layout& l, const Order& ord
 		b = b_turned.const_data_ptr<float>(), b_step = l.columns;
 	}
 	in_parts(k, {a, a_row, a_step, b, b_step, 1, c, l.columns, start, true, l.rows, l.columns, l.depth, order}, k.multiply);
-	rectify(k, ending, l.rows * l.columns, c);
+	return false;
 }
 
 bool rectify(const Ending& ending, Tensor& c) {

@@ -137,15 +137,9 @@ INLINE void turn_square(Vec<W>* rows) {
 	}
 }
 
-// Zero in the place of negative numbers; NaN stays what it is.
-template <class V>
-INLINE V rectified(V x) {
-	return x < V{} ? V{} : x;
-}
-
 // A matrix's rows, or ReLU of them, as the columns of another one, whose rows lie so far apart.
 template <int W>
-void turn(const float* from, int64_t from_row, int64_t rows, int64_t columns, float* to, int64_t to_row, bool relu) {
+void turn(const float* from, int64_t from_row, int64_t rows, int64_t columns, float* to, int64_t to_row, bool relu = false) {
 	const int64_t whole_rows = rows / W * W, whole_columns = columns / W * W;
 	for (int64_t top = 0; top < whole_rows; top += W) {
 		for (int64_t left = 0; left < whole_columns; left += W) {
@@ -155,7 +149,7 @@ void turn(const float* from, int64_t from_row, int64_t rows, int64_t columns, fl
 			}
 			turn_square<W>(square);
 			for (int i = 0; i < W; i++) {
-				store(to + (left + i) * to_row + top, relu ? rectified(square[i]) : square[i]);
+				store(to + (left + i) * to_row + top, relu ? convolution::rectified(square[i]) : square[i]);
 			}
 		}
 	}

@@ -23,9 +23,9 @@ struct Layout {
 bool fits_lanes(const Layout& l);
 bool lies_for_lanes(const float* numbers);
 
-// c = start + a x b, in this order, and what becomes of it.
-void multiply(const convolution::Processor& k, const Layout& l, const Order& order, const float* a, const float* b, const float* start,
-              float* c, const Ending& ending = {});
+// c = start + a x b, in this order, or ReLU of that if it is asked for and takes no pass of its own; then true.
+bool multiply(const convolution::Processor& k, const Layout& l, const Order& order, const float* a, const float* b, const float* start,
+              float* c, bool relu = false);
 
 // What is known of a layout: the order of our kernels that makes libtorch's bits, with blocks of 0 where none does, or until the layout has
 // come up some times, and whether they take less time in it.

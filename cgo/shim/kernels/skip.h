@@ -63,7 +63,7 @@ INLINE bool gather(const Product& p, int64_t column, int64_t k, int64_t n, const
 		if (columns < V * W) {
 			memset(to, 0, n * apart * sizeof(float));
 		}
-		turn<W>(from, p.b_column, columns, n, to, apart, false);
+		turn<W>(from, p.b_column, columns, n, to, apart);
 	}
 	Vec<W> nothing{};
 	for (int64_t i = 0; i < n; i++) {
@@ -137,8 +137,8 @@ template <int W, int V, class Load>
 INLINE void rectify(const Product& p, int64_t row, int64_t column, Tile<W, V, 1>& sums, const Load& get) {
 	const float* by = p.ending.by != nullptr ? p.ending.by + row * p.c_row + column : nullptr;
 	for (int v = 0; v < V; v++) {
-		Vec<W> x = sums[0][v];
-		sums[0][v] = by == nullptr ? rectified(x) : get(by + v * W) <= Vec<W>{} ? Vec<W>{} : x;
+		Vec<W>& x = sums[0][v];
+		x = by == nullptr ? convolution::rectified(x) : convolution::rectified(x, get(by + v * W));
 	}
 }
 

@@ -136,6 +136,17 @@ INLINE float sum_of(Vec<W> v) {
 	return sum;
 }
 
+// ReLU, or zeros where other numbers are not positive. What is no number stays what it is.
+template <class V>
+INLINE V rectified(V x) {
+	return x < V{} ? V{} : x;
+}
+
+template <class V>
+INLINE V rectified(V x, V by) {
+	return by <= V{} ? V{} : x;
+}
+
 // Each larger or smaller one of two numbers, and the second where one is none, in one instruction.
 template <class V>
 INLINE V larger(V a, V b) {
