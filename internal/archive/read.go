@@ -6,12 +6,13 @@ import (
 	"compress/flate"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"io"
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/libtorch-go/libtorch/internal/refused"
 )
 
 // ErrFormat is matched by every error that means: this is not a sound zip file of PyTorch's.
@@ -19,7 +20,7 @@ var ErrFormat = errors.New("not a sound zip file")
 
 // malformed is an error that matches [ErrFormat].
 func malformed(format string, args ...any) error {
-	return fmt.Errorf("%w: %w", ErrFormat, fmt.Errorf(format, args...))
+	return refused.Because(ErrFormat, format, args...)
 }
 
 // The parts of a zip file: their signatures and sizes.

@@ -11,7 +11,7 @@ import (
 // layers lists the packages from the lowest layer to the highest. A package may import
 // packages in rows above its own; a name ending in / stands for all packages below it.
 var layers = [][]string{
-	{"internal/flock", "internal/frames", "internal/home", "internal/proc"},
+	{"internal/flock", "internal/frames", "internal/home", "internal/proc", "internal/refused"},
 	{"cgo", "cgo/gen", "cgo/libm", "internal/archive", "internal/atomicfile", "internal/bundle", "internal/cache", "internal/faults",
 		"internal/fetch", "internal/lint", "internal/migrate", "internal/pace", "internal/pickle", "internal/pin", "internal/pytext",
 		"internal/reliability", "internal/replay", "internal/road", "internal/talk"},

@@ -2,8 +2,9 @@ package pickle
 
 import (
 	"errors"
-	"fmt"
 	"io"
+
+	"github.com/libtorch-go/libtorch/internal/refused"
 )
 
 // ErrFormat is matched by every error that means: this is not a sound pickle.
@@ -38,7 +39,7 @@ type source struct {
 
 // malformed is an error that matches [ErrFormat].
 func malformed(format string, args ...any) error {
-	return fmt.Errorf("%w: %w", ErrFormat, fmt.Errorf(format, args...))
+	return refused.Because(ErrFormat, format, args...)
 }
 
 // remaining is how many bytes are left.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/libtorch-go/libtorch/internal/pytext"
+	"github.com/libtorch-go/libtorch/internal/refused"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -48,7 +49,7 @@ func (p *Program) String() string {
 		ranges = append(ranges, fmt.Sprintf("%s: VR[%s, %s]", name, bound(r.Min, "-int_oo"), bound(r.Max, "int_oo")))
 	}
 	fmt.Fprintf(&b, "    \nRange constraints: {%s}\n", strings.Join(ranges, ", "))
-	return b.String()
+	return refused.Lines(b.String())
 }
 
 // symbols are the names of those that have a range, in the order of the file.
@@ -113,7 +114,7 @@ func (g Graph) String() string {
 	var b strings.Builder
 	w := printer{b: &b, graph: &g, blank: "\n"}
 	w.class("GraphModule", nil)
-	return b.String()
+	return refused.Lines(b.String())
 }
 
 // printer prints a graph.

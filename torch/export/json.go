@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/libtorch-go/libtorch/internal/refused"
 )
 
 // ErrFormat is matched by every error that means: this is not a sound program.
@@ -16,7 +18,7 @@ var ErrFormat = errors.New("not a sound file of torch.export.save")
 
 // malformed is an error that matches [ErrFormat].
 func malformed(format string, args ...any) error {
-	return fmt.Errorf("%w: %w", ErrFormat, fmt.Errorf(format, args...))
+	return refused.Because(ErrFormat, format, args...)
 }
 
 // deepest is how far the values of a file may nest. PyTorch's own are at a depth of about ten for each graph within a graph.

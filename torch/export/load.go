@@ -9,6 +9,7 @@ import (
 
 	"github.com/libtorch-go/libtorch/internal/archive"
 	"github.com/libtorch-go/libtorch/internal/option"
+	"github.com/libtorch-go/libtorch/internal/refused"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -194,7 +195,7 @@ type OperatorError struct {
 
 // Error says which operator is refused and why.
 func (e *OperatorError) Error() string {
-	return fmt.Sprintf("operator %s of node %q is refused: %s", e.Operator, e.Node, e.Reason)
+	return refused.Line(fmt.Sprintf("operator %s of node %q is refused: %s", e.Operator, e.Node, e.Reason))
 }
 
 // tensorsOf reads the tensors of one of the two folders.

@@ -139,8 +139,8 @@ func (p *preparer) block(g *Graph, depth int) (*block, error) {
 		node := &g.Nodes[i]
 		s, err := p.step(node, n, depth)
 		if err != nil {
-			if refused, ok := err.(*OperatorError); ok {
-				return nil, refused
+			if own, ok := err.(*OperatorError); ok {
+				return nil, own
 			}
 			return nil, malformed("node %d, %q, %s: %w", i, node.Name, node.Target, err)
 		}
@@ -371,8 +371,8 @@ func (s *step) results(schema library.Schema) error {
 	return nil
 }
 
-// refused are the operators of aten that do more than compute.
-var refused = []string{"aten::from_file", "aten::_print", "aten::record_stream", "aten::_backward", "aten::set_data"}
+// forbidden are the operators of aten that do more than compute.
+var forbidden = []string{"aten::from_file", "aten::_print", "aten::record_stream", "aten::_backward", "aten::set_data"}
 
 // permitted tells whether a program may call an operator.
 func (p *preparer) permitted(op string, node *Node) error {
@@ -386,7 +386,7 @@ func (p *preparer) permitted(op string, node *Node) error {
 		return nil
 	case space != "aten":
 		return &OperatorError{op, node.Name, "it is none of aten's; LoadOptions.Operators permits it"}
-	case slices.Contains(refused, op):
+	case slices.Contains(forbidden, op):
 		return &OperatorError{op, node.Name, "it does more than compute; LoadOptions.Operators permits it"}
 	}
 	return nil

@@ -10,13 +10,14 @@ import (
 
 	"github.com/libtorch-go/libtorch/internal/archive"
 	"github.com/libtorch-go/libtorch/internal/pickle"
+	"github.com/libtorch-go/libtorch/internal/refused"
 )
 
 // ErrFormat is matched by every error that means: this is not a sound file of torch.jit.save.
 var ErrFormat = errors.New("not a sound file of torch.jit.save")
 
 func malformed(format string, args ...any) error {
-	return fmt.Errorf("%w: %w", ErrFormat, fmt.Errorf(format, args...))
+	return refused.Because(ErrFormat, format, args...)
 }
 
 // named makes an error of the zip file's or a pickle's one of the file's.

@@ -9,6 +9,7 @@ import (
 	"github.com/libtorch-go/libtorch/internal/archive"
 	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/internal/pickle"
+	"github.com/libtorch-go/libtorch/internal/refused"
 	"github.com/libtorch-go/libtorch/internal/tensorfile"
 	"github.com/libtorch-go/libtorch/torch"
 )
@@ -21,7 +22,7 @@ var ErrTorchScript = errors.New("it is a TorchScript program, which torch.jit.sa
 
 // malformed is an error that matches [ErrFormat].
 func malformed(format string, args ...any) error {
-	return fmt.Errorf("%w: %w", ErrFormat, fmt.Errorf(format, args...))
+	return refused.Because(ErrFormat, format, args...)
 }
 
 // bytesAt reads n bytes.

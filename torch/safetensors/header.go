@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/libtorch-go/libtorch/internal/refused"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -29,17 +30,17 @@ type entry struct {
 
 // malformed is an error that matches one of the kinds of [ErrFormat].
 func malformed(kind error, format string, args ...any) error {
-	return &formatError{kind, fmt.Errorf(format, args...)}
+	return refused.Because(ErrFormat, "%w", &formatError{kind, fmt.Errorf(format, args...)})
 }
 
 // formatError says what is wrong with a file.
 type formatError struct{ kind, err error }
 
-// Error begins with what all of them have in common.
-func (e *formatError) Error() string { return ErrFormat.Error() + ": " + e.err.Error() }
+// Error is the cause alone: what all of them have in common stands before it.
+func (e *formatError) Error() string { return e.err.Error() }
 
 // Unwrap are the kind of the error and its cause.
-func (e *formatError) Unwrap() []error { return []error{ErrFormat, e.kind, e.err} }
+func (e *formatError) Unwrap() []error { return []error{e.kind, e.err} }
 
 // parse reads a header. It returns the tensors in the order of their bytes, whatever their
 // order in the header is.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/libtorch-go/libtorch/internal/archive"
+	"github.com/libtorch-go/libtorch/internal/refused"
 )
 
 // ErrFormat is matched by every error that means: this is not a sound package of AOTInductor's.
@@ -15,7 +16,7 @@ var ErrFormat = errors.New("not a sound package of AOTInductor's")
 var ErrUnknownInputs = errors.New("the package does not say all of its inputs")
 
 func malformed(format string, args ...any) error {
-	return fmt.Errorf("%w: %w", ErrFormat, fmt.Errorf(format, args...))
+	return refused.Because(ErrFormat, format, args...)
 }
 
 // named makes an error of the zip file's one of the package's.
