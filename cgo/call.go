@@ -3,6 +3,7 @@ package cgo
 import (
 	"math"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -147,6 +148,9 @@ func (c *Call) Object(h *Handle) {
 	}
 	c.Tensor(h)
 }
+
+// Flag adds a number that C++ looks at while the call lasts, or none. It is pinned by who calls.
+func (c *Call) Flag(f *atomic.Uint32) { c.put(uint64(uintptr(unsafe.Pointer(f)))) }
 
 // List announces n tensors.
 func (c *Call) List(n int) { c.put(uint64(n)) }

@@ -38,6 +38,7 @@ struct Run {
 	bool learns;    // gradients go through an input or a constant
 	bool dual;      // or derivatives in the other direction
 	bool direct;    // what need not go through the dispatcher does not
+	const std::atomic<uint32_t>* stop;  // the run ends early once it is not 0; none for one that does not
 };
 
 class Step;
@@ -193,6 +194,7 @@ std::vector<IValue> from(Stack& v, size_t first) {
 // run shows profilers the step, if there are any.
 void Step::run(Run& r, Slots& slots, Stack& stack, bool plain) const {
 	r.at = id_;
+	TORCH_CHECK(r.stop == nullptr || does_ == Does::replace || r.stop->load(std::memory_order_relaxed) == 0, "the run was stopped");
 	if (r.direct) {
 		return compute(r, slots, stack, plain);
 	}
@@ -398,11 +400,12 @@ void compile_program(Args& a, Results& r) {
 	r.object<Compiled>(a);
 }
 
-// run_program(program, whether the inputs are known to fit, inputs) -> the outputs as boxed values, or none if the inputs do not fit.
-// The last word of an error's frame is the number of the step that failed.
+// run_program(program, whether the inputs are known to fit, the address of a number that stops the run, or 0, inputs) -> the outputs as
+// boxed values, or none if the inputs do not fit. The last word of an error's frame is the number of the step that failed.
 void run_program(Args& a, Results& r) {
 	const auto& c = a.object<Compiled>("program");
 	bool known = a.boolean();
+	const auto* stop = reinterpret_cast<const std::atomic<uint32_t>*>(a.next());
 	std::vector<IValue> inputs;
 	for (uint64_t n = a.next(); n > 0; n--) {
 		inputs.push_back(read_value(a, c10::AnyType::get()));
@@ -418,7 +421,7 @@ void run_program(Args& a, Results& r) {
 		calling.emplace();
 	}
 	Gathered workers(c.gatherings);
-	Run run{r.f->out[TG_OUT - 1], any(c, inputs, is_learning), any(c, inputs, is_dual), goes_direct()};
+	Run run{r.f->out[TG_OUT - 1], any(c, inputs, is_learning), any(c, inputs, is_dual), goes_direct(), stop};
 	auto outputs = c.main.run(run, std::move(inputs));
 	put_boxed(r, outputs);
 }

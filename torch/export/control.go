@@ -121,61 +121,64 @@ func cond(_ *step, args []any) ([]any, error) {
 	return b.run(operands(args[3:]))
 }
 
-// whileLoop runs a graph as long as another one says: while_loop(condition, body, carried, others).
-func whileLoop(s *step, args []any) ([]any, error) {
-	const condition, body, carried, others = 0, 1, 2, 3
-	if len(args) <= carried {
+// The arguments of while_loop.
+const loopCondition, loopBody, loopCarried, loopOthers = 0, 1, 2, 3
+
+// whileLoop runs a graph as long as another one says: while_loop(condition, body, carried, others). No turn leaves anything behind in the
+// scope around, which may see any number of them.
+func whileLoop(_ *step, args []any) ([]any, error) {
+	if len(args) <= loopCarried {
 		return nil, errors.New("the loop carries no values")
 	}
-	first := operands(args[carried : carried+1])
-	more := operands(args[others:])
+	first := operands(args[loopCarried : loopCarried+1])
+	more := operands(args[loopOthers:])
 	now, own := first, false
 	for {
-		inputs := append(append([]any{}, now...), more...)
-		c, err := args[condition].(*block).run(inputs)
-		yes := false
-		if err == nil && len(c) != 1 {
-			err = fmt.Errorf("the condition of a loop returns %d values", len(c))
-		}
-		if err == nil {
-			yes, err = decide(c[0])
-		}
-		drop(c)
-		var next []any
-		if err == nil && yes {
-			if next, err = args[body].(*block).run(inputs); err == nil && len(next) != len(first) {
-				drop(next)
-				err = fmt.Errorf("the body of a loop returns %d values, expected %d", len(next), len(first))
-			}
-		}
-		switch {
-		case err != nil:
-			if own {
-				drop(now)
-			}
-			return nil, err
-		case !yes && own:
-			return now, nil
-		case !yes:
-			return aliases(now), nil
+		next, goesOn, err := turn(args, append(append([]any{}, now...), more...), len(first))
+		var last []any
+		if err == nil && !goesOn {
+			last = each(now, func(v any) any { return again(v, torch.Tensor.Alias) })
 		}
 		if own {
 			drop(now)
+		}
+		if err != nil || !goesOn {
+			return last, err
 		}
 		now, own = next, true
 	}
 }
 
-// aliases are the same values for another owner.
-func aliases(list []any) []any {
-	all := make([]any, len(list))
-	for i, v := range list {
-		if t, ok := v.(torch.Tensor); ok {
-			v = t.Alias()
+// turn asks whether a loop goes on, and if so computes the values that it carries on, which no scope owns.
+func turn(args, inputs []any, carried int) (next []any, goesOn bool, err error) {
+	torch.Scope(func() {
+		var c []any
+		if c, err = args[loopCondition].(*block).run(inputs); err != nil {
+			return
 		}
-		all[i] = v
+		if len(c) != 1 {
+			err = fmt.Errorf("the condition of a loop returns %d values", len(c))
+			return
+		}
+		if goesOn, err = decide(c[0]); err != nil || !goesOn {
+			return
+		}
+		if next, err = args[loopBody].(*block).run(inputs); err == nil && len(next) != carried {
+			err = fmt.Errorf("the body of a loop returns %d values, expected %d", len(next), carried)
+		}
+		if err == nil {
+			next = each(next, func(v any) any { return again(v, torch.Tensor.Keep) })
+		}
+	})
+	return next, goesOn, err
+}
+
+// again is the same value under another handle.
+func again(v any, handle func(torch.Tensor) torch.Tensor) any {
+	if t, ok := v.(torch.Tensor); ok {
+		return handle(t)
 	}
-	return all
+	return v
 }
 
 // withGrad runs a graph with gradients or without: wrap_with_set_grad_enabled(enabled, graph, operands…).

@@ -175,7 +175,7 @@ func (r Range) bounds() (least, most int64) {
 
 // Run returns the results that are tensors.
 func (c *engine) Run(inputs ...any) ([]torch.Tensor, error) {
-	return c.tensors(c.run(inputs))
+	return c.tensors(c.run(nil, inputs))
 }
 
 // tensors are those among the outputs of a run.
@@ -197,7 +197,7 @@ func (c *engine) tensors(outputs []any, err error) ([]torch.Tensor, error) {
 
 // Call returns the results as they are nested.
 func (c *engine) Call(inputs ...any) (any, error) {
-	outputs, err := c.run(inputs)
+	outputs, err := c.run(nil, inputs)
 	if err != nil {
 		return nil, fmt.Errorf("export: %w", err)
 	}
@@ -218,24 +218,25 @@ func (c *engine) Call(inputs ...any) (any, error) {
 	return v, nil
 }
 
-func (c *engine) run(inputs []any) ([]any, error) {
+// run is a run until it is stopped.
+func (c *engine) run(s *stop, inputs []any) ([]any, error) {
 	given, err := c.module.call.flattenInputs(inputs)
 	if err != nil {
 		return nil, err
 	}
-	return c.ordered(given)
+	return c.ordered(s, given)
 }
 
 // ordered is run of inputs that are in the order of the graph.
-func (c *engine) ordered(given []any) ([]any, error) {
+func (c *engine) ordered(s *stop, given []any) ([]any, error) {
 	if c.graphs != nil {
-		return c.graphs.run(given)
+		return c.graphs.run(s, given)
 	}
-	return c.bound(given)
+	return c.bound(s, given)
 }
 
 // bound makes the call. Where C++ finds that the inputs do not fit, they are compared here, to say why.
-func (c *engine) bound(given []any) ([]any, error) {
+func (c *engine) bound(s *stop, given []any) ([]any, error) {
 	checked := false
 	if c.slow || !c.isPlain(given) {
 		if _, _, err := c.module.bind(given); err != nil {
@@ -243,12 +244,12 @@ func (c *engine) bound(given []any) ([]any, error) {
 		}
 		checked = true
 	}
-	outputs, fit, err := c.pass(given, checked)
+	outputs, fit, err := c.pass(s, given, checked)
 	if err == nil && !fit {
 		if _, _, err := c.module.bind(given); err != nil {
 			return nil, err
 		}
-		outputs, _, err = c.pass(given, true)
+		outputs, _, err = c.pass(s, given, true)
 	}
 	return outputs, err
 }
@@ -270,11 +271,12 @@ func (c *engine) isPlain(given []any) bool {
 }
 
 // pass runs the program on inputs.
-func (c *engine) pass(given []any, checked bool) (outputs []any, fit bool, err error) {
+func (c *engine) pass(s *stop, given []any, checked bool) (outputs []any, fit bool, err error) {
 	var call cgo.Call
 	call.Begin(cgo.OpRunProgram)
 	call.Object(c.h)
 	call.Bool(checked)
+	call.Flag(s.word())
 	call.List(c.inputs)
 	for k, i := range c.module.inputs {
 		if c.module.main.inputs[i] >= 0 {
@@ -303,5 +305,5 @@ func (c *engine) failure(call *cgo.Call, failed *cgo.Error) error {
 	node := c.steps[n].node
 	failed.Op, failed.Args = strings.TrimPrefix(c.steps[n].op, "aten::"), nil // C++ has said what the arguments of the operator were
 	err := torch.Try(func() { bridge.Fail(failed) })
-	return fmt.Errorf("node %q, %s%s: %w", node.Name, node.Target, node.place(), err)
+	return fmt.Errorf("%s: %w", node.where(), err)
 }

@@ -79,16 +79,16 @@ func key(given []any) string {
 }
 
 // run computes the program on inputs, which may be on the host.
-func (g *graphs) run(given []any) ([]any, error) {
+func (g *graphs) run(s *stop, given []any) ([]any, error) {
 	if g.most == 0 || !capturable(given) || torch.Autocasting(g.device).Enabled {
-		return g.stream(given)
+		return g.stream(s, given)
 	}
 	k := key(given)
 	g.mu.Lock()
 	own := g.byKey[k]
 	if own == nil || own.captured == nil && g.why != nil || g.closed {
 		g.mu.Unlock()
-		outputs, err := g.stream(given)
+		outputs, err := g.stream(s, given)
 		if err == nil && own == nil {
 			g.note(k)
 		}
@@ -127,7 +127,7 @@ func (g *graphs) note(k string) {
 }
 
 // stream runs operator by operator.
-func (g *graphs) stream(given []any) (outputs []any, err error) {
+func (g *graphs) stream(s *stop, given []any) (outputs []any, err error) {
 	own := slices.Clone(given)
 	moving := torch.Try(func() {
 		for i, v := range given {
@@ -137,7 +137,7 @@ func (g *graphs) stream(given []any) (outputs []any, err error) {
 		}
 	})
 	if moving == nil {
-		outputs, err = g.engine.bound(own)
+		outputs, err = g.engine.bound(s, own)
 	}
 	for i, v := range own {
 		if t, ok := v.(torch.Tensor); ok && v != given[i] {
@@ -187,7 +187,7 @@ func (g *graphs) first(own *graph, given []any, current cuda.Stream) ([]any, err
 			own.in = append(own.in, t.Detach().To(g.device, torch.Copy))
 		}
 	}
-	outputs, err := g.engine.bound(own.with(given))
+	outputs, err := g.engine.bound(nil, own.with(given))
 	for _, v := range outputs {
 		if t, ok := v.(torch.Tensor); ok {
 			cuda.RecordStream(current, t) // it is the caller's, who frees it there
@@ -200,7 +200,7 @@ func (g *graphs) first(own *graph, given []any, current cuda.Stream) ([]any, err
 func (g *graphs) record(own *graph, given []any) (err error) {
 	made := cuda.NewGraph()
 	failed := g.rec.Capture(made, func() {
-		torch.NoGrad(func() { own.out, err = g.engine.bound(own.with(given)) })
+		torch.NoGrad(func() { own.out, err = g.engine.bound(nil, own.with(given)) })
 	}, cuda.CaptureOptions{Pool: g.pool})
 	if err = errors.Join(err, failed); err != nil {
 		made.Close()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/libtorch-go/libtorch/internal/refused"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -56,7 +57,7 @@ func (b *block) watched(inputs []any, watch func(*step, values)) (outputs []any,
 	for i := range b.steps {
 		s := &b.steps[i]
 		if err := s.run(v); err != nil {
-			return nil, fmt.Errorf("node %q, %s%s: %w", s.node.Name, s.node.Target, s.node.place(), err)
+			return nil, fmt.Errorf("%s: %w", s.node.where(), err)
 		}
 		if watch != nil {
 			watch(s, v)
@@ -167,7 +168,12 @@ func (*step) bindOne(v values, to slot, out Argument, own any) error {
 	return nil
 }
 
-// place is the line of Python that made the node, for errors.
+// where is the node for errors: its name, what it calls and its place.
+func (n *Node) where() string {
+	return refused.Line(fmt.Sprintf("node %q, %s%s", n.Name, n.Target, n.place()))
+}
+
+// place is the line of Python that made the node.
 func (n *Node) place() string {
 	file, line, _, code := n.Line()
 	if file == "" {

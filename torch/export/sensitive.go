@@ -193,7 +193,7 @@ func (s *search) results(o CompileOptions) (list []torch.Tensor, err error) {
 	}
 	defer e.h.Close()
 	for _, inputs := range s.samples {
-		outputs, err := e.run(inputs)
+		outputs, err := e.run(nil, inputs)
 		if err != nil {
 			return nil, err
 		}

@@ -75,7 +75,7 @@ func (s *Step) Run(inputs ...torch.Tensor) (out []torch.Tensor, err error) {
 		for i, t := range inputs {
 			given[i] = t
 		}
-		torch.NoGrad(func() { torch.Unsafe(func() { out, err = tape.tensors(tape.ordered(given)) }) })
+		torch.NoGrad(func() { torch.Unsafe(func() { out, err = tape.tensors(tape.ordered(nil, given)) }) })
 	}
 	if err != nil {
 		return nil, fmt.Errorf("export: %w", err)

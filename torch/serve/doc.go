@@ -28,7 +28,8 @@
 // # When there is too much
 //
 // At most Options.Queue requests wait; one more gets [ErrBusy] at once. A request whose context ends leaves the queue, and is
-// not computed. Higher priorities go first. Inputs that do not fit the signature are an [InputError].
+// not computed; once those of all requests in a batch have ended, a [Program] stops before its next operator, even within a loop that
+// has no end. Higher priorities go first. Inputs that do not fit the signature are an [InputError].
 //
 // # New versions
 //

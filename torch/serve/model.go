@@ -17,7 +17,7 @@ type Model interface {
 	Signature() Signature
 
 	// Run computes outputs of inputs that fit the signature, in its order. It is called on a lane of the server's, in inference
-	// mode and in a scope, in several lanes at once. Ctx ends when the only request of the batch is given up.
+	// mode and in a scope, in several lanes at once. Ctx ends when nobody waits for a request of the batch any more.
 	Run(ctx context.Context, inputs []torch.Tensor) (outputs []torch.Tensor, err error)
 
 	// Close frees the model. The server calls it once, when no request uses the model any more.

@@ -24,7 +24,7 @@ func Program(p *export.Program, opts ...export.CompileOptions) (Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &program{program: p, run: module.Run, closed: func() {}, tree: p.Modules[0].Signature.In}
+	m := &program{program: p, run: byNodes(module), closed: func() {}, tree: p.Modules[0].Signature.In}
 	for _, s := range p.Signature.Inputs {
 		if s.Kind != export.UserInput {
 			continue
@@ -74,7 +74,7 @@ func (m *program) compile(opts []export.CompileOptions) error {
 	compiled, err := export.Compile(m.program, o)
 	switch {
 	case err == nil:
-		m.run, m.closed = compiled.Run, compiled.Close
+		m.run, m.closed = compiled.RunContext, compiled.Close
 		m.program.Close() // the weights that were packed are kept once
 	case !exact:
 		return err
@@ -82,12 +82,17 @@ func (m *program) compile(opts []export.CompileOptions) error {
 	return nil
 }
 
+// byNodes runs a program that cannot be compiled, to its end.
+func byNodes(m *export.Module) func(context.Context, ...any) ([]torch.Tensor, error) {
+	return func(_ context.Context, inputs ...any) ([]torch.Tensor, error) { return m.Run(inputs...) }
+}
+
 // hole is where a tensor goes among the leaves.
 type hole struct{}
 
 type program struct {
 	program   *export.Program
-	run       func(inputs ...any) ([]torch.Tensor, error)
+	run       func(ctx context.Context, inputs ...any) ([]torch.Tensor, error)
 	closed    func()
 	signature Signature
 	tree      *export.TreeSpec
@@ -141,13 +146,13 @@ func outputNames(out *export.TreeSpec, n int) (names []string) {
 
 func (m *program) Signature() Signature { return m.signature }
 
-func (m *program) Run(_ context.Context, inputs []torch.Tensor) ([]torch.Tensor, error) {
+func (m *program) Run(ctx context.Context, inputs []torch.Tensor) ([]torch.Tensor, error) {
 	args := m.arguments(inputs)
 	if m.alone {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 	}
-	return m.run(args...)
+	return m.run(ctx, args...)
 }
 
 // arguments are what the program is called with.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/libtorch-go/libtorch/torch"
@@ -159,10 +160,8 @@ func (s *Server) attempt(batch []*request, started time.Time) {
 
 // compute computes requests in one run of the model.
 func (s *Server) compute(batch []*request, started time.Time) (err error) {
-	ctx := context.Background()
-	if len(batch) == 1 {
-		ctx = batch[0].ctx
-	}
+	ctx, release := wanted(batch)
+	defer release()
 	rows := 0
 	for _, r := range batch {
 		rows += r.rows
@@ -198,6 +197,35 @@ func (s *Server) compute(batch []*request, started time.Time) (err error) {
 		s.stats.Queue.add(started.Sub(r.arrived))
 	}
 	return nil
+}
+
+// wanted is a context that lasts as long as somebody waits for one of the requests. Who calls releases it.
+func wanted(batch []*request) (ctx context.Context, release func()) {
+	if len(batch) == 1 {
+		return batch[0].ctx, func() {}
+	}
+	for _, r := range batch {
+		if r.ctx.Done() == nil {
+			return context.Background(), func() {}
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var waiting atomic.Int64
+	waiting.Store(int64(len(batch)))
+	ignore := make([]func() bool, len(batch))
+	for i, r := range batch {
+		ignore[i] = context.AfterFunc(r.ctx, func() {
+			if waiting.Add(-1) == 0 {
+				cancel()
+			}
+		})
+	}
+	return ctx, func() {
+		for _, own := range ignore {
+			own()
+		}
+		cancel()
+	}
 }
 
 // inScope runs fn as a model is run.
