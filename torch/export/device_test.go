@@ -9,7 +9,6 @@ import (
 
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/export"
-	"github.com/libtorch-go/libtorch/torch/pt"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
@@ -47,20 +46,7 @@ func TestLoadPickledOnADevice(t *testing.T) {
 	torch.Scope(func() {
 		own := sample()
 		defer own.Close()
-		saved := func(x torch.Tensor) string {
-			var b bytes.Buffer
-			require.NoError(t, pt.Write(&b, x))
-			return b.String()
-		}
-		file := rewritten(t, written(t), func(name, text string) (string, bool) {
-			switch {
-			case strings.HasSuffix(name, "weights/weight_0"):
-				text = saved(own.StateDict["mean"])
-			case strings.HasSuffix(name, "weights/weight_1"):
-				text = saved(own.StateDict["weight"])
-			}
-			return strings.ReplaceAll(text, `"use_pickle":false`, `"use_pickle":true`), true
-		})
+		file := pickled(t)
 		for _, d := range []torch.Device{{}, torch.CPU} {
 			p, err := export.Read(bytes.NewReader(file), int64(len(file)), export.LoadOptions{Device: d})
 			require.NoError(t, err)

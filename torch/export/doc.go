@@ -35,7 +35,7 @@
 // in bfloat16 or, on a card, float16, and Int8 in whole numbers of eight bits, with the ranges that [Calibrate] finds, which also
 // tells the layers that need float32; Weights keeps those of linear layers in fewer bits, for what few rows meet. Printing the
 // compiled program shows what they did. [Program.To] moves a program to a card first, where it becomes graphs of CUDA's.
-// Where autograd records, a run computes the program as it is.
+// Where autograd records, a run computes the program as it is. [Compiled.RunContext] ends a run with its context.
 //
 // [CompileStep] does the same for a step of training, a function of Go's with backward and the optimizer's work in it.
 //
@@ -52,5 +52,6 @@
 // A program has no code, and this package runs none: operators are looked up by name in libtorch, and only those of aten that
 // compute are allowed, and those of PT2E that quantize, which are made of them. One that reads files is refused by name, and so are
 // operators of other libraries unless LoadOptions.Operators names them. What a file says of sizes is compared with the file before
-// anything is allocated.
+// anything is allocated. An error is one line that can be logged, whatever the file says. A program may still ask for much: loops
+// without an end are for [Compiled.RunContext], memory for torch.SetMemoryLimits.
 package export

@@ -18,8 +18,9 @@ import (
 
 // The records that are bent.
 const (
-	model   = "models/model.json"
-	weights = "data/weights/model_weights_config.json"
+	model     = "models/model.json"
+	weights   = "data/weights/model_weights_config.json"
+	constants = "data/constants/model_constants_config.json"
 )
 
 // An argument of the sample's second node, its result, and a result of the program.
@@ -173,7 +174,7 @@ func TestHostile(t *testing.T) {
 func TestIncomplete(t *testing.T) {
 	torchtest.NoLeaks(t)
 	file := written(t)
-	for _, record := range []string{model, weights, "data/constants/model_constants_config.json", "data/weights/weight_0", "archive_format"} {
+	for _, record := range []string{model, weights, constants, "data/weights/weight_0", "archive_format"} {
 		err := read(rewritten(t, file, func(name, text string) (string, bool) { return text, name != record }))
 		require.ErrorIs(t, err, export.ErrFormat, record)
 	}

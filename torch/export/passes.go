@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -134,7 +135,7 @@ func (r *rewriter) apply(passes []pass) error {
 	err := torch.Try(func() {
 		torch.NoGrad(func() {
 			for _, pass := range passes {
-				if torch.Scope(func() { pass.run(r) }); r.err != nil {
+				if torch.Scope(func() { r.make(pass) }); r.err != nil {
 					return
 				}
 				r.sweep()
@@ -142,6 +143,20 @@ func (r *rewriter) apply(passes []pass) error {
 		})
 	})
 	return errors.Join(err, r.err)
+}
+
+// make makes a pass. A file may say of its values what cannot be: a pass that stumbles over that is an error of the program's.
+func (r *rewriter) make(p pass) {
+	defer func() {
+		v := recover()
+		if fault, ok := v.(runtime.Error); ok {
+			r.err = fmt.Errorf("pass %q: %w: what the program says of its values does not go together, or it is a fault of this package's",
+				p.name, fault)
+		} else if v != nil {
+			panic(v)
+		}
+	}()
+	p.run(r)
 }
 
 func (r *rewriter) close() { torch.Close(r.made...) }

@@ -234,7 +234,7 @@ func norm(w map[string]torch.Tensor) F.BatchNormOptions {
 	return F.BatchNormOptions{RunningMean: w["v"], RunningVar: w["v"].Abs(), Weight: w["v"], Bias: w["v"]}
 }
 
-var update = flag.Bool("update", false, "write testdata/passes.txt anew")
+var update = flag.Bool("update", false, "write testdata/passes.txt and lenient.txt anew")
 
 // Each pass by itself makes of a graph what testdata/passes.txt says, and what it computes stays the same but for rounding.
 func TestPasses(t *testing.T) {

@@ -2,6 +2,7 @@ package leaks
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,6 +33,12 @@ var exportCases = cases{
 		}
 		compiled := must(export.Compile(loaded))
 		must(compiled.Run(random(3)))
+		ctx, cancel := context.WithCancel(context.Background())
+		must(compiled.RunContext(ctx, random(3)))
+		cancel()
+		if _, err := compiled.RunContext(ctx, random(3)); err == nil {
+			panic("a run began whose context had ended")
+		}
 		must(compiled.Call(random(4)))
 		if _, err := compiled.Run(random(3, 3)); err == nil {
 			panic("a wrong shape was taken")
