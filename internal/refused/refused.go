@@ -29,25 +29,16 @@ const beginning, end = 600, 300
 // what is longer is left out.
 func Line(text string) string {
 	if n := len(text) - beginning - end; n > 100 {
-		text = fmt.Sprintf("%s … %d bytes … %s", cut(text[:beginning]), n, cut(text[len(text)-end:]))
+		first, last := beginning, len(text)-end // of the middle, with the characters that either would cut
+		for first > 0 && !utf8.RuneStart(text[first]) {
+			first--
+		}
+		for last < len(text) && !utf8.RuneStart(text[last]) {
+			last++
+		}
+		text = fmt.Sprintf("%s … %d bytes … %s", text[:first], n, text[last:])
 	}
 	return escaped(text, unicode.IsPrint)
-}
-
-// cut drops the parts of characters that a cut has left at both ends.
-func cut(text string) string {
-	for len(text) > 0 && !utf8.RuneStart(text[0]) {
-		text = text[1:]
-	}
-	for n := 1; n <= utf8.UTFMax && n <= len(text); n++ {
-		if at := len(text) - n; utf8.RuneStart(text[at]) {
-			if !utf8.FullRuneInString(text[at:]) {
-				text = text[:at]
-			}
-			break
-		}
-	}
-	return text
 }
 
 // Lines is a text of any number of lines in which only what ends a line is no character that can be printed.

@@ -130,22 +130,19 @@ func whileLoop(_ *step, args []any) ([]any, error) {
 	if len(args) <= loopCarried {
 		return nil, errors.New("the loop carries no values")
 	}
-	first := operands(args[loopCarried : loopCarried+1])
 	more := operands(args[loopOthers:])
-	now, own := first, false
+	now := under(torch.Tensor.Keep, operands(args[loopCarried:loopOthers]))
 	for {
-		next, goesOn, err := turn(args, append(append([]any{}, now...), more...), len(first))
+		next, goesOn, err := turn(args, append(append([]any{}, now...), more...), len(now))
 		var last []any
 		if err == nil && !goesOn {
-			last = each(now, func(v any) any { return again(v, torch.Tensor.Alias) })
+			last = under(torch.Tensor.Alias, now)
 		}
-		if own {
-			drop(now)
-		}
+		drop(now)
 		if err != nil || !goesOn {
 			return last, err
 		}
-		now, own = next, true
+		now = next
 	}
 }
 
@@ -167,18 +164,20 @@ func turn(args, inputs []any, carried int) (next []any, goesOn bool, err error) 
 			err = fmt.Errorf("the body of a loop returns %d values, expected %d", len(next), carried)
 		}
 		if err == nil {
-			next = each(next, func(v any) any { return again(v, torch.Tensor.Keep) })
+			next = under(torch.Tensor.Keep, next)
 		}
 	})
 	return next, goesOn, err
 }
 
-// again is the same value under another handle.
-func again(v any, handle func(torch.Tensor) torch.Tensor) any {
-	if t, ok := v.(torch.Tensor); ok {
-		return handle(t)
-	}
-	return v
+// under are the same values, tensors under other handles.
+func under(handle func(torch.Tensor) torch.Tensor, list []any) []any {
+	return each(list, func(v any) any {
+		if t, ok := v.(torch.Tensor); ok {
+			return handle(t)
+		}
+		return v
+	})
 }
 
 // withGrad runs a graph with gradients or without: wrap_with_set_grad_enabled(enabled, graph, operands…).

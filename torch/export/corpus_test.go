@@ -114,22 +114,18 @@ func corpus(t testing.TB, see func(name string, file []byte)) {
 		name string
 		file []byte
 	}{{"sample", written(t)}, {"every", writtenEvery(t)}} {
-		rewritten(t, base.file, func(record, text string) (string, bool) {
+		own := recordsOf(t, base.file)
+		for _, record := range own.names {
 			if !strings.HasSuffix(record, ".json") {
-				return text, true
+				continue
 			}
+			text := own.texts[record]
 			for _, p := range places(t, text) {
 				for _, c := range changes {
-					see(fmt.Sprint(base.name, " ", record, p.path, ": ", c.name), rewritten(t, base.file, func(own, text string) (string, bool) {
-						if own == record {
-							text = c.do(text, p)
-						}
-						return text, true
-					}))
+					see(fmt.Sprint(base.name, " ", record, p.path, ": ", c.name), own.with(record, c.do(text, p)))
 				}
 			}
-			return text, true
-		})
+		}
 	}
 }
 
@@ -137,17 +133,32 @@ const lenient = "testdata/lenient.txt"
 
 // Each value of a program's file is left out, said twice, and made each kind of what it is not. A file is refused with an error that is one
 // line, whatever the file says, and belongs to those that the package promises; or it is one of those in testdata/lenient.txt, and sound.
+// What a sound one says of sizes, numbers and kinds may be wrong in ways that only a run finds out: it runs or fails, as long as it may;
+// nothing ends the process, and nothing is left over.
 func TestCorpus(t *testing.T) {
 	torchtest.NoLeaks(t)
-	files, sound := 0, []string{}
+	files, sound, compiled, ran := 0, []string{}, 0, 0
 	corpus(t, func(name string, file []byte) {
 		files++
-		if isRefused(t, name, file) {
+		p := soundOrRefused(t, name, file)
+		if p == nil {
 			return
 		}
+		defer p.Close()
 		sound = append(sound, name)
+		c, err := export.Compile(p)
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		compiled++
+		if runsInTime(t, c, strings.HasPrefix(name, "every")) {
+			ran++
+		}
 	})
 	reliability.AtLeast(t, "hostile .pt2 files, each with one value changed", files, 300)
+	reliability.AtLeast(t, "hostile .pt2 files that are sound and were compiled", compiled, 300)
+	reliability.AtLeast(t, "hostile .pt2 files that ran", ran, 100)
 	slices.Sort(sound)
 	got := strings.Join(sound, "\n") + "\n"
 	if flag.Lookup("update").Value.String() == "true" { // which TestPasses has, in the package itself
@@ -158,17 +169,35 @@ func TestCorpus(t *testing.T) {
 	require.Equal(t, string(want), got, "go test ./torch/export -run TestCorpus -args -update writes it")
 }
 
-// isRefused tells whether a file is refused as it has to be.
-func isRefused(t *testing.T, name string, file []byte) bool {
-	err := read(file)
+// soundOrRefused is the program of a file, or none if it is refused, as it has to be.
+func soundOrRefused(t *testing.T, name string, file []byte) *export.Program {
+	p, err := export.Read(bytes.NewReader(file), int64(len(file)))
 	if err == nil {
-		return false
+		_ = p.String()
+		return p
 	}
 	var operator *export.OperatorError
 	require.True(t, errors.Is(err, export.ErrFormat) || errors.As(err, &operator), "%s: %v", name, err)
 	require.Less(t, len(err.Error()), 1500, name)
 	require.Negative(t, strings.IndexFunc(err.Error(), func(r rune) bool { return !unicode.IsPrint(r) }), "%s: %v", name, err)
-	return true
+	return nil
+}
+
+// runsInTime tells whether a program runs on what the program with each kind of values takes, or the sample.
+func runsInTime(t *testing.T, c *export.Compiled, isEvery bool) (ran bool) {
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	torch.Scope(func() {
+		args := []any{torch.Ones(5, 3), torch.Arg("k", 3)}
+		if isEvery {
+			args = everyInput()
+		}
+		torch.NoGrad(func() {
+			_, err := c.RunContext(ctx, args...)
+			ran = err == nil
+		})
+	})
+	return ran
 }
 
 // Each byte of a file is changed, and the file ends behind each.
@@ -176,43 +205,11 @@ func TestEachByte(t *testing.T) {
 	torchtest.NoLeaks(t)
 	file := written(t)
 	for i := range file {
-		require.True(t, isRefused(t, fmt.Sprint("cut at ", i), file[:i]), "cut at %d", i)
+		require.Nil(t, soundOrRefused(t, fmt.Sprint("cut at ", i), file[:i]), "cut at %d", i)
 		bent := slices.Clone(file)
 		bent[i] ^= 0xff
-		isRefused(t, fmt.Sprint("changed at ", i), bent)
-	}
-}
-
-// What a sound file says of sizes, numbers and kinds may be wrong in ways that only a run finds out. Such a program runs or fails, as
-// long as it may; nothing ends the process, and nothing is left over.
-func TestCorpusRuns(t *testing.T) {
-	torchtest.NoLeaks(t)
-	compiled, ran := 0, 0
-	corpus(t, func(name string, file []byte) {
-		p, err := export.Read(bytes.NewReader(file), int64(len(file)))
-		if err != nil {
-			return
+		if p := soundOrRefused(t, fmt.Sprint("changed at ", i), bent); p != nil {
+			p.Close()
 		}
-		defer p.Close()
-		torch.Scope(func() {
-			args := []any{torch.Ones(5, 3), torch.Arg("k", 3)}
-			if strings.HasPrefix(name, "every") {
-				args = everyInput()
-			}
-			c, err := export.Compile(p)
-			if err != nil {
-				return
-			}
-			defer c.Close()
-			compiled++
-			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-			defer cancel()
-			torch.NoGrad(func() { _, err = c.RunContext(ctx, args...) })
-			if err == nil {
-				ran++
-			}
-		})
-	})
-	reliability.AtLeast(t, "hostile .pt2 files that are sound and were compiled", compiled, 300)
-	reliability.AtLeast(t, "hostile .pt2 files that ran", ran, 100)
+	}
 }

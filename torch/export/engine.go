@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync/atomic"
 
 	"github.com/libtorch-go/libtorch/cgo"
 	"github.com/libtorch-go/libtorch/internal/bridge"
@@ -218,25 +219,25 @@ func (c *engine) Call(inputs ...any) (any, error) {
 	return v, nil
 }
 
-// run is a run until it is stopped.
-func (c *engine) run(s *stop, inputs []any) ([]any, error) {
+// run is a run until stop is set; none does not end early.
+func (c *engine) run(stop *atomic.Uint32, inputs []any) ([]any, error) {
 	given, err := c.module.call.flattenInputs(inputs)
 	if err != nil {
 		return nil, err
 	}
-	return c.ordered(s, given)
+	return c.ordered(stop, given)
 }
 
 // ordered is run of inputs that are in the order of the graph.
-func (c *engine) ordered(s *stop, given []any) ([]any, error) {
+func (c *engine) ordered(stop *atomic.Uint32, given []any) ([]any, error) {
 	if c.graphs != nil {
-		return c.graphs.run(s, given)
+		return c.graphs.run(stop, given)
 	}
-	return c.bound(s, given)
+	return c.bound(stop, given)
 }
 
 // bound makes the call. Where C++ finds that the inputs do not fit, they are compared here, to say why.
-func (c *engine) bound(s *stop, given []any) ([]any, error) {
+func (c *engine) bound(stop *atomic.Uint32, given []any) ([]any, error) {
 	checked := false
 	if c.slow || !c.isPlain(given) {
 		if _, _, err := c.module.bind(given); err != nil {
@@ -244,12 +245,12 @@ func (c *engine) bound(s *stop, given []any) ([]any, error) {
 		}
 		checked = true
 	}
-	outputs, fit, err := c.pass(s, given, checked)
+	outputs, fit, err := c.pass(stop, given, checked)
 	if err == nil && !fit {
 		if _, _, err := c.module.bind(given); err != nil {
 			return nil, err
 		}
-		outputs, _, err = c.pass(s, given, true)
+		outputs, _, err = c.pass(stop, given, true)
 	}
 	return outputs, err
 }
@@ -271,12 +272,12 @@ func (c *engine) isPlain(given []any) bool {
 }
 
 // pass runs the program on inputs.
-func (c *engine) pass(s *stop, given []any, checked bool) (outputs []any, fit bool, err error) {
+func (c *engine) pass(stop *atomic.Uint32, given []any, checked bool) (outputs []any, fit bool, err error) {
 	var call cgo.Call
 	call.Begin(cgo.OpRunProgram)
 	call.Object(c.h)
 	call.Bool(checked)
-	call.Flag(s.word())
+	call.Flag(stop)
 	call.List(c.inputs)
 	for k, i := range c.module.inputs {
 		if c.module.main.inputs[i] >= 0 {

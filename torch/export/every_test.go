@@ -127,11 +127,7 @@ func everyInput() []any {
 
 // writtenEvery is that program as a file.
 func writtenEvery(t testing.TB) []byte {
-	p := every()
-	defer p.Close()
-	var b bytes.Buffer
-	require.NoError(t, p.Write(&b))
-	return b.Bytes()
+	return fileOf(t, every())
 }
 
 // pickled is the sample's file with its tensors as torch.save writes them, as it does those of Python classes.

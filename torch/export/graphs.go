@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/cuda"
@@ -79,16 +80,16 @@ func key(given []any) string {
 }
 
 // run computes the program on inputs, which may be on the host.
-func (g *graphs) run(s *stop, given []any) ([]any, error) {
+func (g *graphs) run(stop *atomic.Uint32, given []any) ([]any, error) {
 	if g.most == 0 || !capturable(given) || torch.Autocasting(g.device).Enabled {
-		return g.stream(s, given)
+		return g.stream(stop, given)
 	}
 	k := key(given)
 	g.mu.Lock()
 	own := g.byKey[k]
 	if own == nil || own.captured == nil && g.why != nil || g.closed {
 		g.mu.Unlock()
-		outputs, err := g.stream(s, given)
+		outputs, err := g.stream(stop, given)
 		if err == nil && own == nil {
 			g.note(k)
 		}
@@ -127,7 +128,7 @@ func (g *graphs) note(k string) {
 }
 
 // stream runs operator by operator.
-func (g *graphs) stream(s *stop, given []any) (outputs []any, err error) {
+func (g *graphs) stream(stop *atomic.Uint32, given []any) (outputs []any, err error) {
 	own := slices.Clone(given)
 	moving := torch.Try(func() {
 		for i, v := range given {
@@ -137,7 +138,7 @@ func (g *graphs) stream(s *stop, given []any) (outputs []any, err error) {
 		}
 	})
 	if moving == nil {
-		outputs, err = g.engine.bound(s, own)
+		outputs, err = g.engine.bound(stop, own)
 	}
 	for i, v := range own {
 		if t, ok := v.(torch.Tensor); ok && v != given[i] {

@@ -223,23 +223,14 @@ func FuzzRead(f *testing.F) {
 		}))
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
-		p, err := export.Read(bytes.NewReader(file), int64(len(file)))
-		if err != nil {
-			return
-		}
-		torch.Scope(func() { _ = p.String() })
-		p.Close()
+		torch.Scope(func() { _ = read(file) })
 	})
 }
 
 // FuzzModel reads programs whose zip file is sound: it finds its way faster.
 func FuzzModel(f *testing.F) {
 	file := written(f)
-	texts := map[string]string{}
-	rewritten(f, file, func(name, text string) (string, bool) {
-		texts[name] = text
-		return text, true
-	})
+	texts := recordsOf(f, file).texts
 	f.Add(texts[model], texts[weights])
 	f.Fuzz(func(t *testing.T, program, config string) {
 		_ = read(rewritten(t, file, func(name, text string) (string, bool) {

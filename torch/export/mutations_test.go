@@ -64,7 +64,7 @@ type records struct {
 	texts map[string]string
 }
 
-func recordsOf(t *testing.T, file []byte) records {
+func recordsOf(t testing.TB, file []byte) records {
 	own := records{file: file, texts: map[string]string{}}
 	rewritten(t, file, func(name, text string) (string, bool) {
 		own.names, own.texts[name] = append(own.names, name), text
@@ -79,14 +79,19 @@ func (own records) bent(r *rand.Rand) []byte {
 	if which == "" {
 		return []byte(bent(r, string(own.file)))
 	}
+	return own.with(which, bent(r, own.texts[which]))
+}
+
+// with is a file of them with another text for one, or none if there cannot be such a file.
+func (own records) with(which, text string) []byte {
 	var b bytes.Buffer
 	a := archive.NewWriter(&b, "model")
 	for _, name := range own.names {
-		text := own.texts[name]
 		if name == which {
-			text = bent(r, text)
+			a.Text(name, text)
+			continue
 		}
-		a.Text(name, text)
+		a.Text(name, own.texts[name])
 	}
 	if a.Finish() != nil {
 		return nil

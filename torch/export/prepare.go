@@ -139,8 +139,8 @@ func (p *preparer) block(g *Graph, depth int) (*block, error) {
 		node := &g.Nodes[i]
 		s, err := p.step(node, n, depth)
 		if err != nil {
-			if own, ok := err.(*OperatorError); ok {
-				return nil, own
+			if refused, ok := err.(*OperatorError); ok {
+				return nil, refused
 			}
 			return nil, malformed("node %d, %q, %s: %w", i, node.Name, node.Target, err)
 		}

@@ -107,7 +107,11 @@ func sample() *export.Program {
 
 // written is the sample as a file.
 func written(t testing.TB) []byte {
-	p := sample()
+	return fileOf(t, sample())
+}
+
+// fileOf is a program as a file; it is closed.
+func fileOf(t testing.TB, p *export.Program) []byte {
 	defer p.Close()
 	var b bytes.Buffer
 	require.NoError(t, p.Write(&b))

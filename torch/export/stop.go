@@ -9,32 +9,20 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 )
 
-// stop ends a run: C++ looks at its number before each operator. The nil stop ends none.
-type stop struct {
-	stopped atomic.Uint32
-	pin     runtime.Pinner // C++ reads the number while the run lasts
-}
-
-// newStop is a stop that a context sets; release says that the run is over. It is nil where the context never ends.
-func newStop(ctx context.Context) (s *stop, release func()) {
+// newStop is a number that C++ looks at before each operator, and that a context sets to end a run; release says that the run is over. It
+// is nil where the context never ends.
+func newStop(ctx context.Context) (stop *atomic.Uint32, release func()) {
 	if ctx.Done() == nil {
 		return nil, func() {}
 	}
-	s = &stop{}
-	s.pin.Pin(s)
-	ignore := context.AfterFunc(ctx, func() { s.stopped.Store(1) })
-	return s, func() {
+	stop = new(atomic.Uint32)
+	var pin runtime.Pinner
+	pin.Pin(stop)
+	ignore := context.AfterFunc(ctx, func() { stop.Store(1) })
+	return stop, func() {
 		ignore()
-		s.pin.Unpin()
+		pin.Unpin()
 	}
-}
-
-// word is where the number lies.
-func (s *stop) word() *atomic.Uint32 {
-	if s == nil {
-		return nil
-	}
-	return &s.stopped
 }
 
 // RunContext is [Compiled.Run] until ctx ends: a run that has not ended by then ends before its next operator, with an error that matches
@@ -49,10 +37,10 @@ func (c *Compiled) RunContext(ctx context.Context, inputs ...any) ([]torch.Tenso
 	if err := context.Cause(ctx); err != nil {
 		return nil, fmt.Errorf("export: %w", err)
 	}
-	s, release := newStop(ctx)
+	stop, release := newStop(ctx)
 	defer release()
-	results, err := e.tensors(e.run(s, inputs))
-	if err != nil && s != nil && s.stopped.Load() != 0 {
+	results, err := e.tensors(e.run(stop, inputs))
+	if err != nil && stop != nil && stop.Load() != 0 {
 		return nil, fmt.Errorf("%w (%w)", err, context.Cause(ctx))
 	}
 	return results, err

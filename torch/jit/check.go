@@ -23,7 +23,7 @@ func malformed(format string, args ...any) error {
 // named makes an error of the zip file's or a pickle's one of the file's.
 func named(err error) error {
 	if errors.Is(err, archive.ErrFormat) || errors.Is(err, pickle.ErrFormat) || errors.Is(err, pickle.ErrBudget) {
-		return fmt.Errorf("%w: %w", ErrFormat, err)
+		return malformed("%w", err)
 	}
 	return err
 }

@@ -256,7 +256,7 @@ func eachRef(refs []*pickle.Ref, see func(refID) error) error {
 func named(err error) error {
 	switch {
 	case errors.Is(err, pickle.ErrFormat), errors.Is(err, archive.ErrFormat):
-		return fmt.Errorf("%w: %w", ErrFormat, err)
+		return malformed("%w", err)
 	case errors.Is(err, pickle.ErrBudget):
 		return fmt.Errorf("%w; LoadOptions.MaxMemory permits more", err)
 	}

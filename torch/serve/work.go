@@ -204,11 +204,6 @@ func wanted(batch []*request) (ctx context.Context, release func()) {
 	if len(batch) == 1 {
 		return batch[0].ctx, func() {}
 	}
-	for _, r := range batch {
-		if r.ctx.Done() == nil {
-			return context.Background(), func() {}
-		}
-	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var waiting atomic.Int64
 	waiting.Store(int64(len(batch)))

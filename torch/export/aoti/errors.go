@@ -22,7 +22,7 @@ func malformed(format string, args ...any) error {
 // named makes an error of the zip file's one of the package's.
 func named(err error) error {
 	if errors.Is(err, archive.ErrFormat) {
-		return fmt.Errorf("%w: %w", ErrFormat, err)
+		return malformed("%w", err)
 	}
 	return err
 }
