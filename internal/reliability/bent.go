@@ -23,8 +23,8 @@ type Bent struct {
 	Read     func(r *rand.Rand) (file []byte, sound bool) // bends a file and reads it
 }
 
-// garbage is how many files are bent before what is left of them is collected: they make a gigabyte of it in a second, and the memory that
-// counts is what it takes to read one, not what a collector that had to wait for its turn has not come to.
+// garbage is how many files are bent before what is left of them is collected, and nothing else collects it: they make a gigabyte of it in
+// a second, and the memory that counts is what it takes to read them, not what a collector that had to wait for its turn has not come to.
 const garbage = 64
 
 // Run has the files read on all processors. It is a fault if one takes ten seconds, or if all processors together
@@ -38,12 +38,15 @@ func (b Bent) Run(t *testing.T) {
 	for range 500 { // they load libtorch, whose memory is not the files'
 		b.Read(warm)
 	}
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	debug.FreeOSMemory()
 	ok(t, proc.ResetPeak(os.Getpid()))
 	before, err := proc.Self()
 	ok(t, err)
 	var done, slowest, sound, largest atomic.Int64
-	var all sync.WaitGroup
+	ended := make(chan struct{})
+	var told, all sync.WaitGroup
+	told.Go(func() { progress(t, ended, &done, total) })
 	for worker := range runtime.GOMAXPROCS(0) {
 		all.Go(func() {
 			r := rand.New(rand.NewPCG(uint64(worker), uint64(total)))
@@ -62,6 +65,8 @@ func (b Bent) Run(t *testing.T) {
 		})
 	}
 	all.Wait()
+	close(ended)
+	told.Wait()
 	after, err := proc.Self()
 	ok(t, err)
 	Note(t, b.Name+", bent files", total)
@@ -71,6 +76,20 @@ func (b Bent) Run(t *testing.T) {
 	const mb = 1 << 20
 	AtMost(t, b.Name+", bent files: memory", float64(after.Peak-before.Resident)/mb, float64(2*b.Largest)/mb+64, "MB")
 	AtLeast(t, b.Name+", bent files that are sound", sound.Load(), 1)
+}
+
+// progress says each minute how many files have been read: millions take an hour.
+func progress(t *testing.T, ended <-chan struct{}, done *atomic.Int64, total int64) {
+	minute := time.NewTicker(time.Minute)
+	defer minute.Stop()
+	for {
+		select {
+		case <-ended:
+			return
+		case <-minute.C:
+			t.Logf("%d of %d files", done.Load(), total)
+		}
+	}
 }
 
 // most keeps the largest of all numbers.
