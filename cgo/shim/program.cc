@@ -39,6 +39,9 @@ struct Run {
 	bool dual;      // or derivatives in the other direction
 	bool direct;    // what need not go through the dispatcher does not
 	const std::atomic<uint32_t>* stop;  // the run ends early once it is not 0; none for one that does not
+
+	// goes_on is an error once the run is to end: each step asks, and each turn of a loop, which may have no steps.
+	void goes_on() const { TORCH_CHECK(stop == nullptr || stop->load(std::memory_order_relaxed) == 0, "the run was stopped"); }
 };
 
 class Step;
@@ -194,7 +197,9 @@ std::vector<IValue> from(Stack& v, size_t first) {
 // run shows profilers the step, if there are any.
 void Step::run(Run& r, Slots& slots, Stack& stack, bool plain) const {
 	r.at = id_;
-	TORCH_CHECK(r.stop == nullptr || does_ == Does::replace || r.stop->load(std::memory_order_relaxed) == 0, "the run was stopped");
+	if (does_ != Does::replace) {  // half of what a run changes is worse than all of it
+		r.goes_on();
+	}
 	if (r.direct) {
 		return compute(r, slots, stack, plain);
 	}
@@ -253,7 +258,7 @@ void Step::compute(Run& r, Slots& slots, Stack& stack, bool plain) const {
 Stack Step::loop(Run& r, Stack v) const {
 	auto carried = static_cast<size_t>(whole(v[0]));
 	v.erase(v.begin());
-	for (;;) {
+	for (;; r.goes_on()) {
 		auto more = blocks_[0].run(r, v);
 		TORCH_CHECK(more.size() == 1, "the condition of a loop returns ", more.size(), " values");
 		bool yes = more[0].isTensor() ? more[0].toTensor().item().to<bool>() : truth(more[0]);

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -48,14 +49,14 @@ func (s *service) index(ready bool) ([]entry, error) {
 }
 
 // load loads a model, or its newest version, for a client.
-func (s *service) load(name string, parameters []string) error {
+func (s *service) load(ctx context.Context, name string, parameters []string) error {
 	if !s.control {
 		return errControl
 	}
 	if len(parameters) > 0 { // a configuration, or files
 		return badf("models are loaded as they are in the folder, got the parameters %q", parameters)
 	}
-	if err := s.repository.load(name); err != nil {
+	if err := s.repository.load(ctx, name); err != nil {
 		s.log.Error("model not loaded", "model", name, "error", err)
 		return badf("%v", err)
 	}
@@ -95,7 +96,7 @@ func (s *service) handleLoad(w http.ResponseWriter, r *http.Request) error {
 	var q struct{ Parameters map[string]any }
 	err := s.handled(w, r, &q)
 	if err == nil {
-		err = s.load(r.PathValue("model"), slices.Sorted(maps.Keys(q.Parameters)))
+		err = s.load(r.Context(), r.PathValue("model"), slices.Sorted(maps.Keys(q.Parameters)))
 	}
 	if err != nil {
 		return err

@@ -78,9 +78,9 @@ func done(answer proto.Message, name string) {
 	answer.ProtoReflect().SetUnknown(raw)
 }
 
-func (s rpc) repositoryModelLoad(_ context.Context, q *pb.RepositoryModelLoadRequest) (*pb.RepositoryModelLoadResponse, error) {
+func (s rpc) repositoryModelLoad(ctx context.Context, q *pb.RepositoryModelLoadRequest) (*pb.RepositoryModelLoadResponse, error) {
 	name := controlled(q)
-	if err := s.load(name, slices.Sorted(maps.Keys(q.GetParameters()))); err != nil {
+	if err := s.load(ctx, name, slices.Sorted(maps.Keys(q.GetParameters()))); err != nil {
 		return nil, err
 	}
 	answer := &pb.RepositoryModelLoadResponse{}

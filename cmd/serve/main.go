@@ -43,6 +43,7 @@ type flags struct {
 	trusted                              trusted
 	memory                               int64
 	lanes                                int
+	warmUp                               time.Duration
 	drain                                time.Duration
 	limits                               limits
 }
@@ -75,6 +76,7 @@ func (f *flags) parse(args []string, out io.Writer) error {
 	fs.Int64Var(&f.memory, "max-memory", 0, "`bytes` of all tensors; what wants more is refused with 507 (default: no limit)")
 	fs.IntVar(&f.limits.concurrent, "max-requests", 1024, "requests at the same time; what comes then is refused with 429")
 	fs.DurationVar(&f.limits.timeout, "timeout", 30*time.Second, "how long a request may take")
+	fs.DurationVar(&f.warmUp, "warm-up", 5*time.Minute, "how long a model may compute before it is ready; one that takes longer is not served")
 	fs.DurationVar(&f.drain, "drain", 30*time.Second, "how long requests may take that are there when the server is told to end")
 	if err := cli.Parse(fs, args, out, intro); err != nil {
 		return err
@@ -84,7 +86,8 @@ func (f *flags) parse(args []string, out io.Writer) error {
 	}
 	return errors.Join(cli.Positive("max-body", float64(f.limits.body)), cli.Positive("max-bodies", float64(f.limits.memory)),
 		cli.Positive("max-requests", float64(f.limits.concurrent)),
-		cli.Positive("timeout", f.limits.timeout.Seconds()), cli.NotNegative("lanes", float64(f.lanes)),
+		cli.Positive("timeout", f.limits.timeout.Seconds()), cli.Positive("warm-up", f.warmUp.Seconds()),
+		cli.NotNegative("lanes", float64(f.lanes)),
 		cli.NotNegative("trace-ratio", f.traceRatio), cli.NotNegative("max-memory", float64(f.memory)))
 }
 
@@ -135,13 +138,14 @@ func (f *flags) serve(ctx context.Context, listener net.Listener, log *slog.Logg
 	lanes, images := torch.NewLanes(f.lanes), torch.NewLanes(max(1, min(runtime.GOMAXPROCS(0), 4)), torch.LanesOptions{Threads: 1})
 	defer lanes.Close()
 	defer images.Close()
-	s := newService(&repository{dir: f.models, lanes: lanes, log: log, trusted: f.trusted, models: map[string]*model{}}, f.limits, images)
+	s := newService(&repository{dir: f.models, lanes: lanes, log: log, trusted: f.trusted, patience: f.warmUp,
+		models: map[string]*model{}}, f.limits, images)
 	s.control, s.origins = f.control, f.cors
 	if f.traces != "" {
 		s.tracer = newTracer(f.traces, f.traceRatio, log)
 		defer s.tracer.close()
 	}
-	if err := s.repository.loadAll(); err != nil {
+	if err := s.repository.loadAll(ctx); err != nil {
 		return err
 	}
 	defer s.thrifty()()

@@ -350,7 +350,7 @@ func tritonClient(t *testing.T, dir string) {
 	s := newService(&repository{dir: dir, lanes: lanes, log: log, models: map[string]*model{}},
 		limits{body: 1 << 20, memory: 1 << 30, concurrent: 100, timeout: 30 * time.Second}, images)
 	s.control = true
-	require.NoError(t, s.repository.loadAll())
+	require.NoError(t, s.repository.loadAll(t.Context()))
 	for _, d := range datatypes {
 		own, err := serve.New(echo(d.dtype))
 		require.NoError(t, err)

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -58,8 +59,8 @@ func badPicture(err error) error {
 	return badf("%v", err)
 }
 
-// read reads a model and what is said of it.
-func (m *model) read(p place, trusted trusted) (serve.Model, error) {
+// read reads a model and what is said of it. One that has to compute for that is given up when ctx ends.
+func (m *model) read(ctx context.Context, p place, trusted trusted) (serve.Model, error) {
 	c := &m.config
 	if p.versions[0].file == "" {
 		return openBuiltIn(c)
@@ -92,7 +93,7 @@ func (m *model) read(p place, trusted trusted) (serve.Model, error) {
 	if len(c.Inputs)+len(c.Outputs) > 0 {
 		return nil, errors.New(`"inputs" and "outputs" are for TorchScript: this model says itself what it takes`)
 	}
-	return c.fitted(openModel(own.file, c))
+	return c.fitted(openModel(ctx, own.file, c))
 }
 
 // checkCompile checks what is said of how the model of that file is computed.
@@ -152,7 +153,7 @@ var compilings = map[string][]export.CompileOptions{
 }
 
 // openModel reads the file of a model.
-func openModel(path string, c *config) (serve.Model, error) {
+func openModel(ctx context.Context, path string, c *config) (serve.Model, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -177,7 +178,7 @@ func openModel(path string, c *config) (serve.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	options, err := c.compileOptions(program)
+	options, err := c.compileOptions(ctx, program)
 	if err != nil {
 		program.Close()
 		return nil, err

@@ -51,11 +51,11 @@ func TestAOTI(t *testing.T) {
 	lanes := torch.NewLanes(1)
 	defer lanes.Close()
 	repository := &repository{dir: dir, lanes: lanes, log: slog.New(slog.DiscardHandler), models: map[string]*model{}}
-	require.ErrorContains(t, repository.load("net"), "-aoti permits it")
+	require.ErrorContains(t, repository.load(t.Context(), "net"), "-aoti permits it")
 	repository.trusted.packages = true
 	write(`{"inputs": [{"name": "x", "datatype": "FP32", "shape": [-1, 2]}],
 		"outputs": [{"name": "y", "datatype": "FP32", "shape": [-1, 2]}]}`)
-	require.NoError(t, repository.load("net"))
+	require.NoError(t, repository.load(t.Context(), "net"))
 	require.Equal(t, "x", repository.find("net").server.Signature().Inputs[0].Name)
 	require.NoError(t, repository.unload(t.Context(), "net"))
 	for _, c := range []struct{ config, want string }{
@@ -66,6 +66,6 @@ func TestAOTI(t *testing.T) {
 		{`{"outputs": [{"name": "", "datatype": "FP32", "shape": [1]}]}`, "it is empty"},
 	} {
 		write(c.config)
-		require.ErrorContains(t, repository.load("net"), c.want)
+		require.ErrorContains(t, repository.load(t.Context(), "net"), c.want)
 	}
 }

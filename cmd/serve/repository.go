@@ -74,7 +74,8 @@ type repository struct {
 	lanes *torch.Lanes
 	log   *slog.Logger
 
-	trusted trusted
+	trusted  trusted
+	patience time.Duration // how long a model may compute before it is ready; 0: as long as it does
 
 	loading sync.Mutex // held while models are loaded or unloaded
 	mu      sync.RWMutex
@@ -178,22 +179,25 @@ func globEscape(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// loadAll loads every model of the folder. A model that does not load is none to stop for: it is not ready.
-func (r *repository) loadAll() error {
+// loadAll loads every model of the folder, until ctx ends. A model that does not load is none to stop for: it is not ready.
+func (r *repository) loadAll(ctx context.Context) error {
 	list, err := r.index()
 	if err != nil {
 		return err
 	}
 	for _, p := range list {
-		if err := r.load(p.name); err != nil {
+		if err := r.load(ctx, p.name); err != nil {
 			r.log.Error("model not loaded", "model", p.name, "error", err)
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
 	}
 	return nil
 }
 
 // load loads a model, or its newest version in the place of the one that is served; one that does not work changes nothing.
-func (r *repository) load(name string) error {
+func (r *repository) load(ctx context.Context, name string) error {
 	r.loading.Lock()
 	defer r.loading.Unlock()
 	list, err := r.index()
@@ -206,7 +210,7 @@ func (r *repository) load(name string) error {
 	}
 	m := &model{name: name, version: strconv.Itoa(list[i].versions[0].version)}
 	started := time.Now()
-	err = r.open(m, list[i])
+	err = r.open(ctx, m, list[i])
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil {
@@ -221,10 +225,15 @@ func (r *repository) load(name string) error {
 	return nil
 }
 
-// open reads a model and has it served.
-func (r *repository) open(m *model, p place) (err error) {
+// open reads a model and has it served, unless ctx ends before it is ready.
+func (r *repository) open(ctx context.Context, m *model, p place) (err error) {
+	if r.patience > 0 {
+		var cancel func()
+		ctx, cancel = context.WithTimeoutCause(ctx, r.patience, fmt.Errorf("it took longer than %v, which -warm-up permits", r.patience))
+		defer cancel()
+	}
 	var own serve.Model
-	r.lanes.Beside(func() { own, err = m.read(p, r.trusted) }) // weights are packed for as many threads as read them
+	r.lanes.Beside(func() { own, err = m.read(ctx, p, r.trusted) }) // weights are packed for as many threads as read them
 	if err != nil {
 		return err
 	}
@@ -234,7 +243,7 @@ func (r *repository) open(m *model, p place) (err error) {
 	if old := r.find(m.name); old != nil && old.server != nil {
 		if reflect.DeepEqual(m.config.options(), old.config.options()) {
 			m.server = old.server
-			return m.server.Swap(own)
+			return m.server.SwapContext(ctx, own)
 		}
 		defer func() {
 			if err == nil {
@@ -244,7 +253,7 @@ func (r *repository) open(m *model, p place) (err error) {
 	}
 	o := m.config.options()
 	o.Share = r.lanes
-	m.server, err = serve.New(own, o)
+	m.server, err = serve.NewContext(ctx, own, o)
 	return err
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,11 +18,11 @@ import (
 const mostSamples = 64
 
 // compileOptions are how a program is compiled. For eight bits it runs on the samples first.
-func (c *config) compileOptions(p *export.Program) ([]export.CompileOptions, error) {
+func (c *config) compileOptions(ctx context.Context, p *export.Program) ([]export.CompileOptions, error) {
 	if c.Compile != "int8" {
 		return compilings[c.Compile], nil
 	}
-	ranges, err := c.calibrate(p)
+	ranges, err := c.calibrate(ctx, p)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.Samples, err)
 	}
@@ -29,12 +30,12 @@ func (c *config) compileOptions(p *export.Program) ([]export.CompileOptions, err
 }
 
 // calibrate finds the ranges of what a program computes of its samples.
-func (c *config) calibrate(p *export.Program) (ranges export.Calibration, err error) {
+func (c *config) calibrate(ctx context.Context, p *export.Program) (ranges export.Calibration, err error) {
 	defer torch.Recover(&err)
 	torch.Scope(func() {
 		var calls [][]any
 		if calls, err = c.readSamples(p); err == nil {
-			ranges, err = export.Calibrate(p, slices.Values(calls))
+			ranges, err = export.CalibrateContext(ctx, p, slices.Values(calls))
 		}
 	})
 	return ranges, err

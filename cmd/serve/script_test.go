@@ -48,9 +48,9 @@ func TestTorchScript(t *testing.T) {
 	lanes := torch.NewLanes(1)
 	defer lanes.Close()
 	repository := &repository{dir: dir, lanes: lanes, log: slog.New(slog.DiscardHandler), models: map[string]*model{}}
-	require.ErrorContains(t, repository.load("twice"), "-torchscript permits it")
+	require.ErrorContains(t, repository.load(t.Context(), "twice"), "-torchscript permits it")
 	repository.trusted.confined = true
-	require.NoError(t, repository.load("twice"))
+	require.NoError(t, repository.load(t.Context(), "twice"))
 	require.NoError(t, repository.unload(t.Context(), "twice"))
 	repository.trusted.confined = false
 	repository.trusted.scripts = true
@@ -62,11 +62,11 @@ func TestTorchScript(t *testing.T) {
 			"outputs": [{"name": "x", "datatype": "FP32", "shape": [1]}]}`, `no argument for the input "z"`},
 	} {
 		write("twice/config.json", c.config)
-		require.ErrorContains(t, repository.load("twice"), c.want)
+		require.ErrorContains(t, repository.load(t.Context(), "twice"), c.want)
 	}
 	write("twice/config.json", `{"labels": ["a"], "image": {"size": 2}}`)
 	write("twice/model.pt", "damaged")
-	require.ErrorContains(t, repository.load("twice"), "refused in a process of its own")
+	require.ErrorContains(t, repository.load(t.Context(), "twice"), "refused in a process of its own")
 }
 
 // askScripts asks a server for the three models.

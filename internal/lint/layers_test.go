@@ -24,7 +24,7 @@ var layers = [][]string{
 		"torch/profiler", "torch/safetensors", "torch/pt", "torch/cpp", "torch/jit"},
 	{"torch/nn", "torch/optim/lr", "torch/hub", "internal/peer"},
 	{"torch/nn/utils", "torch/export"},
-	{"torch/export/aoti"},
+	{"torch/export/aoti", "internal/endless"},
 	{"torch/nn/utils/parametrize", "torch/optim/swa", "torch/checkpoint", "torch/serve", "torch/dist", "torch/tensorboard"},
 	{"amp", "torch/watch", "vision/ops", "internal/modparity", "internal/parity"},
 	{"vision/imageio"},

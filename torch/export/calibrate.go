@@ -2,6 +2,7 @@ package export
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"iter"
 	"maps"
@@ -47,6 +48,12 @@ type CalibrateOptions struct {
 //	found, err := export.Calibrate(program, samples, export.CalibrateOptions{DType: torch.BFloat16, Error: 0.005})
 //	compiled, err := export.Compile(program, export.CompileOptions{DType: torch.BFloat16, Floats: found.Floats()})
 func Calibrate(p *Program, samples iter.Seq[[]any], opts ...CalibrateOptions) (Calibration, error) {
+	return CalibrateContext(context.Background(), p, samples, opts...)
+}
+
+// CalibrateContext is [Calibrate] until ctx ends, with an error that matches context.Cause then: a large program is run for each of its
+// layers, and one of unknown origin may have no end.
+func CalibrateContext(ctx context.Context, p *Program, samples iter.Seq[[]any], opts ...CalibrateOptions) (Calibration, error) {
 	const usual, lowered = 0.03, 0.01
 	search := option.One(opts)
 	if !search.DType.IsZero() {
@@ -63,7 +70,7 @@ func Calibrate(p *Program, samples iter.Seq[[]any], opts ...CalibrateOptions) (C
 	o := observer{program: m, seen: map[string]*observed{}}
 	defer o.close()
 	for inputs := range samples {
-		torch.Scope(func() { torch.NoGrad(func() { err = o.run(inputs) }) })
+		torch.Scope(func() { torch.NoGrad(func() { err = o.run(ctx, inputs) }) })
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +82,7 @@ func Calibrate(p *Program, samples iter.Seq[[]any], opts ...CalibrateOptions) (C
 	for name, s := range o.seen {
 		c[name] = s.span()
 	}
-	return c, c.choose(p, o.kept, search)
+	return c, c.choose(ctx, p, o.kept, search)
 }
 
 // Floats are the names of the tensors whose layers are left in float32.
@@ -104,9 +111,9 @@ func (o *observer) close() {
 }
 
 // run notes what one run computes.
-func (o *observer) run(inputs []any) error {
+func (o *observer) run(ctx context.Context, inputs []any) error {
 	m, first := o.program, true
-	leaves, err := m.watched(inputs, func(s *step, v values) {
+	leaves, err := m.watched(ctx, inputs, func(s *step, v values) {
 		if first {
 			first = false
 			for i, own := range m.main.inputs {

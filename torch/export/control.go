@@ -1,6 +1,7 @@
 package export
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -11,7 +12,7 @@ import (
 // they are run.
 var higher = map[string]struct {
 	graphs []int
-	do     func(*step, []any) ([]any, error)
+	do     doing
 }{
 	"cond":                       {[]int{1, 2}, cond},
 	"while_loop":                 {[]int{0, 1}, whileLoop},
@@ -28,7 +29,7 @@ func (p *preparer) higherOrder(s *step, name string, n *names, depth int) error 
 	s.do = h.do
 	if len(s.node.Outputs) == 1 {
 		if _, list := elementsOf(s.node.Outputs[0]); list {
-			s.do = func(s *step, args []any) ([]any, error) { return gather(h.do(s, args)) }
+			s.do = func(ctx context.Context, args []any) ([]any, error) { return gather(h.do(ctx, args)) }
 		}
 	}
 	for i, in := range s.node.Inputs {
@@ -109,7 +110,7 @@ func plainInt(v any) any {
 }
 
 // cond runs one of two graphs: cond(condition, then, otherwise, operands).
-func cond(_ *step, args []any) ([]any, error) {
+func cond(ctx context.Context, args []any) ([]any, error) {
 	yes, err := decide(args[0])
 	if err != nil {
 		return nil, err
@@ -118,7 +119,7 @@ func cond(_ *step, args []any) ([]any, error) {
 	if yes {
 		b = args[1].(*block)
 	}
-	return b.run(operands(args[3:]))
+	return b.run(ctx, operands(args[3:]))
 }
 
 // The arguments of while_loop.
@@ -126,20 +127,20 @@ const loopCondition, loopBody, loopCarried, loopOthers = 0, 1, 2, 3
 
 // whileLoop runs a graph as long as another one says: while_loop(condition, body, carried, others). No turn leaves anything behind in the
 // scope around, which may see any number of them.
-func whileLoop(_ *step, args []any) ([]any, error) {
+func whileLoop(ctx context.Context, args []any) ([]any, error) {
 	if len(args) <= loopCarried {
 		return nil, errors.New("the loop carries no values")
 	}
 	more := operands(args[loopOthers:])
 	now := under(torch.Tensor.Keep, operands(args[loopCarried:loopOthers]))
 	for {
-		next, goesOn, err := turn(args, append(append([]any{}, now...), more...), len(now))
+		next, again, err := turn(ctx, args, append(append([]any{}, now...), more...), len(now))
 		var last []any
-		if err == nil && !goesOn {
+		if err == nil && !again {
 			last = under(torch.Tensor.Alias, now)
 		}
 		drop(now)
-		if err != nil || !goesOn {
+		if err != nil || !again {
 			return last, err
 		}
 		now = next
@@ -147,27 +148,30 @@ func whileLoop(_ *step, args []any) ([]any, error) {
 }
 
 // turn asks whether a loop goes on, and if so computes the values that it carries on, which no scope owns.
-func turn(args, inputs []any, carried int) (next []any, goesOn bool, err error) {
+func turn(ctx context.Context, args, inputs []any, carried int) (next []any, again bool, err error) {
+	if err := goesOn(ctx); err != nil {
+		return nil, false, err
+	}
 	torch.Scope(func() {
 		var c []any
-		if c, err = args[loopCondition].(*block).run(inputs); err != nil {
+		if c, err = args[loopCondition].(*block).run(ctx, inputs); err != nil {
 			return
 		}
 		if len(c) != 1 {
 			err = fmt.Errorf("the condition of a loop returns %d values", len(c))
 			return
 		}
-		if goesOn, err = decide(c[0]); err != nil || !goesOn {
+		if again, err = decide(c[0]); err != nil || !again {
 			return
 		}
-		if next, err = args[loopBody].(*block).run(inputs); err == nil && len(next) != carried {
+		if next, err = args[loopBody].(*block).run(ctx, inputs); err == nil && len(next) != carried {
 			err = fmt.Errorf("the body of a loop returns %d values, expected %d", len(next), carried)
 		}
 		if err == nil {
 			next = under(torch.Tensor.Keep, next)
 		}
 	})
-	return next, goesOn, err
+	return next, again, err
 }
 
 // under are the same values, tensors under other handles.
@@ -181,7 +185,7 @@ func under(handle func(torch.Tensor) torch.Tensor, list []any) []any {
 }
 
 // withGrad runs a graph with gradients or without: wrap_with_set_grad_enabled(enabled, graph, operands…).
-func withGrad(_ *step, args []any) (out []any, err error) {
+func withGrad(ctx context.Context, args []any) (out []any, err error) {
 	enabled, err := truth(args[0])
 	if err != nil {
 		return nil, err
@@ -190,12 +194,12 @@ func withGrad(_ *step, args []any) (out []any, err error) {
 	if enabled {
 		within = torch.EnableGrad
 	}
-	within(func() { out, err = args[1].(*block).run(operands(args[2:])) })
+	within(func() { out, err = args[1].(*block).run(ctx, operands(args[2:])) })
 	return out, err
 }
 
 // withAutocast runs a graph in a region of autocast: wrap_with_autocast(device, dtype, enabled, cache, graph, operands…).
-func withAutocast(_ *step, args []any) (out []any, err error) {
+func withAutocast(ctx context.Context, args []any) (out []any, err error) {
 	name, isText := args[0].(string)
 	device, err := torch.ParseDevice(name)
 	if err != nil || !isText {
@@ -209,7 +213,7 @@ func withAutocast(_ *step, args []any) (out []any, err error) {
 	var failed error
 	mode := torch.AutocastMode{Device: device, Enabled: enabled, DType: dtype, NoCache: args[3] == false}
 	broken := torch.Try(func() {
-		torch.WithAutocast(mode, func() { out, failed = args[4].(*block).run(operands(args[5:])) })
+		torch.WithAutocast(mode, func() { out, failed = args[4].(*block).run(ctx, operands(args[5:])) })
 	})
 	return out, errors.Join(failed, broken)
 }

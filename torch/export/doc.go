@@ -35,7 +35,8 @@
 // in bfloat16 or, on a card, float16, and Int8 in whole numbers of eight bits, with the ranges that [Calibrate] finds, which also
 // tells the layers that need float32; Weights keeps those of linear layers in fewer bits, for what few rows meet. Printing the
 // compiled program shows what they did. [Program.To] moves a program to a card first, where it becomes graphs of CUDA's.
-// Where autograd records, a run computes the program as it is. [Compiled.RunContext] ends a run with its context.
+// Where autograd records, a run computes the program as it is. [Compiled.RunContext] and [Module.RunContext] end a run with
+// its context.
 //
 // [CompileStep] does the same for a step of training, a function of Go's with backward and the optimizer's work in it.
 //
@@ -53,5 +54,5 @@
 // compute are allowed, and those of PT2E that quantize, which are made of them. One that reads files is refused by name, and so are
 // operators of other libraries unless LoadOptions.Operators names them. What a file says of sizes is compared with the file before
 // anything is allocated. An error is one line that can be logged, whatever the file says. A program may still ask for much: loops
-// without an end are for [Compiled.RunContext], memory for torch.SetMemoryLimits.
+// without an end are for [Compiled.RunContext] and [CalibrateContext], memory for torch.SetMemoryLimits.
 package export

@@ -55,7 +55,7 @@ func TestLayersInFloat32(t *testing.T) {
 		}
 		found := func(most float64) []string {
 			c := Calibration{}
-			require.NoError(t, c.choose(p, samples, CalibrateOptions{DType: torch.BFloat16, Error: most}))
+			require.NoError(t, c.choose(t.Context(), p, samples, CalibrateOptions{DType: torch.BFloat16, Error: most}))
 			return c.Floats()
 		}
 		x := []any{torch.RandN(2, 3, 8, 8)}

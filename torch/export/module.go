@@ -1,6 +1,7 @@
 package export
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -158,7 +159,13 @@ func (p *Program) Call(inputs ...any) (any, error) {
 // and map[string]torch.Tensor for dictionaries. An input with another dtype, or sizes beyond the program's, is an error.
 // Where autograd is on, it records as in Python.
 func (m *Module) Run(inputs ...any) ([]torch.Tensor, error) {
-	leaves, err := m.run(inputs)
+	return m.RunContext(context.Background(), inputs...)
+}
+
+// RunContext is [Module.Run] until ctx ends: a run that has not ended by then ends before its next operator, with an error that matches
+// context.Cause. It bounds programs of unknown origin, whose loops may have no end.
+func (m *Module) RunContext(ctx context.Context, inputs ...any) ([]torch.Tensor, error) {
+	leaves, err := m.watched(ctx, inputs, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +181,7 @@ func (m *Module) Run(inputs ...any) ([]torch.Tensor, error) {
 // Call computes the program as [Module.Run] does, and returns all of its results, nested as in Python: a tensor or a number,
 // []any for a tuple or a list, map[string]any for a dictionary.
 func (m *Module) Call(inputs ...any) (any, error) {
-	leaves, err := m.run(inputs)
+	leaves, err := m.watched(context.Background(), inputs, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -182,10 +189,8 @@ func (m *Module) Call(inputs ...any) (any, error) {
 	return v, nil
 }
 
-func (m *Module) run(inputs []any) ([]any, error) { return m.watched(inputs, nil) }
-
-// watched is run that shows the values of the program after each step.
-func (m *Module) watched(inputs []any, watch func(*step, values)) ([]any, error) {
+// watched is a run that shows the values of the program after each step.
+func (m *Module) watched(ctx context.Context, inputs []any, watch func(*step, values)) ([]any, error) {
 	given, err := m.call.flattenInputs(inputs)
 	if err != nil {
 		return nil, fmt.Errorf("export: %w", err)
@@ -194,7 +199,7 @@ func (m *Module) watched(inputs []any, watch func(*step, values)) ([]any, error)
 	if err != nil {
 		return nil, fmt.Errorf("export: %w", err)
 	}
-	outputs, err := m.main.watched(values, watch)
+	outputs, err := m.main.watched(ctx, values, watch)
 	if err != nil {
 		return nil, fmt.Errorf("export: %w", err)
 	}

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,12 +25,15 @@ type block struct {
 // step is a node that is ready to run.
 type step struct {
 	node    *Node
-	do      func(*step, []any) ([]any, error) // gets the arguments with their values
-	op      string                            // of libtorch
-	args    []any                             // values, slots, lists of such, torch.Named and *block
-	outputs []any                             // a slot, a []slot for a list, or nil for what nobody wants
-	frees   []slot                            // after this step nothing reads them
+	do      doing
+	op      string // of libtorch
+	args    []any  // values, slots, lists of such, torch.Named and *block
+	outputs []any  // a slot, a []slot for a list, or nil for what nobody wants
+	frees   []slot // after this step nothing reads them
 }
+
+// doing is what a step does with its arguments, given their values. The context is that of the run.
+type doing func(ctx context.Context, args []any) ([]any, error)
 
 // preparer makes blocks, and refuses what is not sound.
 type preparer struct {
@@ -282,7 +286,7 @@ func (p *preparer) operator(s *step, target string, n *names) error {
 	if schema, err = p.ofNumber(s, schema, overload); err != nil {
 		return err
 	}
-	s.do = (*step).call
+	s.do = s.call
 	if own, ok := replaced[s.op]; ok {
 		s.do = own
 	}

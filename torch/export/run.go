@@ -1,6 +1,7 @@
 package export
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -29,12 +30,12 @@ func (v values) fill(a any) any {
 }
 
 // run computes a block from the values of its inputs. The results belong to the caller; the inputs do not change hands.
-func (b *block) run(inputs []any) (outputs []any, err error) {
-	return b.watched(inputs, nil)
+func (b *block) run(ctx context.Context, inputs []any) (outputs []any, err error) {
+	return b.watched(ctx, inputs, nil)
 }
 
 // watched is run that shows the values after each step.
-func (b *block) watched(inputs []any, watch func(*step, values)) (outputs []any, err error) {
+func (b *block) watched(ctx context.Context, inputs []any, watch func(*step, values)) (outputs []any, err error) {
 	if len(inputs) != len(b.inputs) {
 		return nil, fmt.Errorf("a graph of %d inputs got %d", len(b.inputs), len(inputs))
 	}
@@ -56,7 +57,7 @@ func (b *block) watched(inputs []any, watch func(*step, values)) (outputs []any,
 	}()
 	for i := range b.steps {
 		s := &b.steps[i]
-		if err := s.run(v); err != nil {
+		if err := s.run(ctx, v); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.node.where(), err)
 		}
 		if watch != nil {
@@ -91,12 +92,15 @@ func drop(v any) {
 }
 
 // run computes a step, and frees what nothing reads any more.
-func (s *step) run(v values) error {
+func (s *step) run(ctx context.Context, v values) error {
+	if err := goesOn(ctx); err != nil {
+		return err
+	}
 	args := make([]any, len(s.args))
 	for i, a := range s.args {
 		args[i] = v.fill(a)
 	}
-	results, err := s.do(s, args)
+	results, err := s.do(ctx, args)
 	if err != nil {
 		return err
 	}
@@ -112,7 +116,7 @@ func (s *step) run(v values) error {
 }
 
 // call calls libtorch's operator.
-func (s *step) call(args []any) ([]any, error) {
+func (s *step) call(_ context.Context, args []any) ([]any, error) {
 	return torch.Try1(func() []any { return torch.Call(s.op, args...) })
 }
 

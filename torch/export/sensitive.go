@@ -2,6 +2,7 @@ package export
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"math"
 	"slices"
@@ -13,7 +14,7 @@ import (
 // choose leaves the layers in float32 without which the results for the samples would be further from those in float32 than they may be:
 // those first that, by themselves in eight bits or the other dtype, are furthest, and none that the others make needless. A program that
 // changes its buffers is left as it is.
-func (c Calibration) choose(p *Program, samples [][]any, o CalibrateOptions) (err error) {
+func (c Calibration) choose(ctx context.Context, p *Program, samples [][]any, o CalibrateOptions) (err error) {
 	changes := slices.ContainsFunc(p.Signature.Outputs, func(s OutputSpec) bool { return s.Kind != UserOutput })
 	if o.Error >= 1 || changes {
 		return nil
@@ -29,7 +30,7 @@ func (c Calibration) choose(p *Program, samples [][]any, o CalibrateOptions) (er
 	if err := r.apply(passes[:at]); err != nil {
 		return err
 	}
-	s := search{c: c, p: r.p, samples: samples, options: options, passes: passes[at:]}
+	s := search{ctx: ctx, c: c, p: r.p, samples: samples, options: options, passes: passes[at:]}
 	if options.Int8 != nil {
 		s.passes = []pass{{"quantize", quantize}, {"formats", formats}, {"dead", dead}}
 	}
@@ -41,6 +42,7 @@ func (c Calibration) choose(p *Program, samples [][]any, o CalibrateOptions) (er
 
 // search finds the layers that are to be left in float32.
 type search struct {
+	ctx     context.Context // with which it ends
 	c       Calibration
 	p       *Program // after the passes before
 	samples [][]any
@@ -193,7 +195,7 @@ func (s *search) results(o CompileOptions) (list []torch.Tensor, err error) {
 	}
 	defer e.h.Close()
 	for _, inputs := range s.samples {
-		outputs, err := e.run(nil, inputs)
+		outputs, err := e.until(s.ctx, inputs)
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -133,7 +134,7 @@ func (r *rewriter) compute(f *flow, n *Node, made map[string]TensorArgument) (t 
 		name, _ := kindOf(in)
 		inputs = append(inputs, values[name])
 	}
-	out, err := b.run(inputs)
+	out, err := b.run(context.Background(), inputs)
 	if err != nil {
 		return t, false // it fails where it is run, too
 	}

@@ -25,6 +25,14 @@ func newStop(ctx context.Context) (stop *atomic.Uint32, release func()) {
 	}
 }
 
+// goesOn is an error once ctx has ended: each step of a run asks, and each turn of a loop, which may have no steps.
+func goesOn(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return fmt.Errorf("the run was stopped: %w", context.Cause(ctx))
+}
+
 // RunContext is [Compiled.Run] until ctx ends: a run that has not ended by then ends before its next operator, with an error that matches
 // context.Cause. That also bounds loops, which a program of unknown origin may have without an end. What such a run would have changed,
 // inputs and buffers, may be changed or not, as by any run that fails. On a card the operators of a run are queued and end by themselves;
@@ -34,14 +42,19 @@ func (c *Compiled) RunContext(ctx context.Context, inputs ...any) ([]torch.Tenso
 	if err != nil {
 		return nil, err
 	}
+	return e.tensors(e.until(ctx, inputs))
+}
+
+// until is run until ctx ends.
+func (c *engine) until(ctx context.Context, inputs []any) ([]any, error) {
 	if err := context.Cause(ctx); err != nil {
-		return nil, fmt.Errorf("export: %w", err)
+		return nil, err
 	}
 	stop, release := newStop(ctx)
 	defer release()
-	results, err := e.tensors(e.run(stop, inputs))
+	outputs, err := c.run(stop, inputs)
 	if err != nil && stop != nil && stop.Load() != 0 {
 		return nil, fmt.Errorf("%w (%w)", err, context.Cause(ctx))
 	}
-	return results, err
+	return outputs, err
 }

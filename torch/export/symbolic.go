@@ -1,6 +1,7 @@
 package export
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -14,7 +15,7 @@ type calculation struct {
 	fn   func(args []any) (any, error)
 }
 
-func (c calculation) run(_ *step, args []any) ([]any, error) {
+func (c calculation) run(_ context.Context, args []any) ([]any, error) {
 	v, err := c.fn(args)
 	return []any{v}, err
 }
@@ -228,7 +229,7 @@ func logical(fn func(a, b bool) bool) calculation {
 
 // replaced are operators that Go does itself: those about numbers, and those that libtorch keeps to itself but every
 // program has.
-var replaced = map[string]func(*step, []any) ([]any, error){
+var replaced = map[string]doing{
 	"aten::sym_size.int":                 sizeOf,
 	"aten::_assert_scalar":               assertScalar,
 	"aten::sym_constrain_range":          nothing,
@@ -236,10 +237,10 @@ var replaced = map[string]func(*step, []any) ([]any, error){
 	"aten::_assert_tensor_metadata":      nothing,
 	"aten::item":                         item,
 	"aten::_local_scalar_dense":          item,
-	"aten::lift_fresh_copy": func(_ *step, a []any) ([]any, error) {
+	"aten::lift_fresh_copy": func(_ context.Context, a []any) ([]any, error) {
 		return onTensor(a, func(x torch.Tensor) torch.Tensor { return x.Clone() })
 	},
-	"aten::lift_fresh": func(_ *step, a []any) ([]any, error) { return onTensor(a, torch.Tensor.Alias) },
+	"aten::lift_fresh": func(_ context.Context, a []any) ([]any, error) { return onTensor(a, torch.Tensor.Alias) },
 }
 
 func onTensor(args []any, fn func(torch.Tensor) torch.Tensor) ([]any, error) {
@@ -247,7 +248,7 @@ func onTensor(args []any, fn func(torch.Tensor) torch.Tensor) ([]any, error) {
 	return []any{t}, err
 }
 
-func nothing(*step, []any) ([]any, error) { return nil, nil }
+func nothing(context.Context, []any) ([]any, error) { return nil, nil }
 
 // tensorOf is the first argument of an operator, which its schema says is a tensor.
 func tensorOf(v any) torch.Tensor {
@@ -258,7 +259,7 @@ func tensorOf(v any) torch.Tensor {
 	return t
 }
 
-func sizeOf(_ *step, args []any) ([]any, error) {
+func sizeOf(_ context.Context, args []any) ([]any, error) {
 	dim := args[1]
 	if n, ok := dim.(torch.Named); ok {
 		dim = n.Value
@@ -268,7 +269,7 @@ func sizeOf(_ *step, args []any) ([]any, error) {
 	return []any{n}, err
 }
 
-func assertScalar(s *step, args []any) ([]any, error) {
+func assertScalar(_ context.Context, args []any) ([]any, error) {
 	holds, err := truth(args[0])
 	if err == nil && !holds {
 		err = fmt.Errorf("the inputs break a condition of the program: %v", args[len(args)-1])
@@ -277,6 +278,6 @@ func assertScalar(s *step, args []any) ([]any, error) {
 }
 
 // item is the number that a tensor of one element holds.
-func item(s *step, args []any) ([]any, error) {
+func item(_ context.Context, args []any) ([]any, error) {
 	return torch.Try1(func() []any { return torch.Call("aten::item", tensorOf(args[0])) })
 }

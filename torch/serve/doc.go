@@ -35,7 +35,8 @@
 //
 // [Server.Swap] warms up another model and puts it in the place of the first: requests that were accepted before are still answered
 // by the old one, which is closed after the last of them; none is refused. A model that does not load, warm up or keep its
-// signature changes nothing. [Server.Shutdown] answers what was accepted, and ends.
+// signature changes nothing. [NewContext] and [Server.SwapContext] bound how long warming up may take: a [Program] of unknown origin may
+// have no end. [Server.Shutdown] answers what was accepted, and ends.
 //
 // # Sequences
 //

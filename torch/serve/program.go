@@ -24,7 +24,7 @@ func Program(p *export.Program, opts ...export.CompileOptions) (Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &program{program: p, run: byNodes(module), closed: func() {}, tree: p.Modules[0].Signature.In}
+	m := &program{program: p, run: module.RunContext, closed: func() {}, tree: p.Modules[0].Signature.In}
 	for _, s := range p.Signature.Inputs {
 		if s.Kind != export.UserInput {
 			continue
@@ -80,11 +80,6 @@ func (m *program) compile(opts []export.CompileOptions) error {
 		return err
 	}
 	return nil
-}
-
-// byNodes runs a program that cannot be compiled, to its end.
-func byNodes(m *export.Module) func(context.Context, ...any) ([]torch.Tensor, error) {
-	return func(_ context.Context, inputs ...any) ([]torch.Tensor, error) { return m.Run(inputs...) }
 }
 
 // hole is where a tensor goes among the leaves.

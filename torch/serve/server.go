@@ -93,6 +93,12 @@ type version struct {
 // New starts to serve a model, after it was warmed up. The model belongs to the server from here on, even if there is an error:
 // it is closed when it is no longer used.
 func New(model Model, opts ...Options) (*Server, error) {
+	return NewContext(context.Background(), model, opts...)
+}
+
+// NewContext is [New], which gives up when ctx ends before the model is warmed up, if the model does: a program of unknown origin may have
+// no end. The server does not end with ctx.
+func NewContext(ctx context.Context, model Model, opts ...Options) (*Server, error) {
 	o := option.One(opts)
 	if err := o.complete(); err != nil {
 		model.Close()
@@ -104,7 +110,7 @@ func New(model Model, opts ...Options) (*Server, error) {
 	if s.lanes == nil {
 		s.lanes = torch.NewLanes(o.Lanes)
 	}
-	v, err := s.prepare(model)
+	v, err := s.prepare(ctx, model)
 	if err != nil {
 		s.closeLanes()
 		return nil, err

@@ -12,14 +12,17 @@ import (
 // Swap warms up another model and puts it in the place of the current one, which answers what was accepted before, goes on with
 // its sequences, and is closed after the last of them. Where the new model does not work, it is closed and nothing changes.
 // The signature may differ.
-func (s *Server) Swap(model Model) error {
+func (s *Server) Swap(model Model) error { return s.SwapContext(context.Background(), model) }
+
+// SwapContext is [Server.Swap], which gives up when ctx ends before the new model is warmed up, if the model does.
+func (s *Server) SwapContext(ctx context.Context, model Model) error {
 	s.swapping.Lock()
 	defer s.swapping.Unlock()
 	if errors.Is(s.Ready(), ErrClosed) {
 		model.Close()
 		return ErrClosed
 	}
-	v, err := s.prepare(model)
+	v, err := s.prepare(ctx, model)
 	if err != nil {
 		return err
 	}
@@ -50,7 +53,7 @@ func (s *Server) retire() func() {
 }
 
 // prepare checks a model and warms it up, or closes it.
-func (s *Server) prepare(model Model) (v *version, err error) {
+func (s *Server) prepare(ctx context.Context, model Model) (v *version, err error) {
 	ready := false
 	defer func() {
 		if !ready {
@@ -75,7 +78,7 @@ func (s *Server) prepare(model Model) (v *version, err error) {
 		if sample == nil {
 			break
 		}
-		if err := s.warmUp(v, sample, rows); err != nil {
+		if err := s.warmUp(ctx, v, sample, rows); err != nil {
 			return nil, fmt.Errorf("serve: warming up with %d rows: %w", rows, err)
 		}
 	}
@@ -108,8 +111,8 @@ func (s *Server) sample(sig Signature) (sample []torch.Tensor, err error) {
 }
 
 // warmUp computes a batch for nobody.
-func (s *Server) warmUp(v *version, sample []torch.Tensor, rows int) (err error) {
-	r := &request{ctx: context.Background(), version: v}
+func (s *Server) warmUp(ctx context.Context, v *version, sample []torch.Tensor, rows int) (err error) {
+	r := &request{ctx: ctx, version: v}
 	defer func() { torch.Close(r.inputs...) }()
 	switch err := r.take(sample, 1); {
 	case err != nil:
@@ -120,9 +123,9 @@ func (s *Server) warmUp(v *version, sample []torch.Tensor, rows int) (err error)
 	if !v.batches {
 		rows = 1
 	}
-	busy := s.lanes.Do(context.Background(), func() {
+	busy := s.lanes.Do(ctx, func() {
 		inScope(func() {
-			_, err = s.run(r.ctx, v, s.gather(slices.Repeat([]*request{r}, rows), rows), rows)
+			_, err = s.run(ctx, v, s.gather(slices.Repeat([]*request{r}, rows), rows), rows)
 		})
 	})
 	return errors.Join(err, busy)

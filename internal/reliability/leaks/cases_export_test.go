@@ -35,8 +35,13 @@ var exportCases = cases{
 		must(compiled.Run(random(3)))
 		ctx, cancel := context.WithCancel(context.Background())
 		must(compiled.RunContext(ctx, random(3)))
+		must(m.RunContext(ctx, random(3)))
+		must(export.CalibrateContext(ctx, loaded, slices.Values([][]any{{random(3)}})))
 		cancel()
-		if _, err := compiled.RunContext(ctx, random(3)); err == nil {
+		_, err := compiled.RunContext(ctx, random(3))
+		_, err2 := m.RunContext(ctx, random(3))
+		_, err3 := export.CalibrateContext(ctx, loaded, slices.Values([][]any{{random(3)}}))
+		if err == nil || err2 == nil || err3 == nil {
 			panic("a run began whose context had ended")
 		}
 		must(compiled.Call(random(4)))

@@ -14,7 +14,7 @@ var serveCases = cases{
 	"a server": func() {
 		ctx := context.Background()
 		x, y := serve.Spec{Name: "x", DType: torch.Float32, Shape: []int{-1, 3}}, serve.Spec{Name: "y", DType: torch.Float32, Shape: []int{-1, 2}}
-		s := must(serve.New(serve.Module(nn.NewLinear(3, 2), x, y), serve.Options{Lanes: 1, MaxBatch: 4, Buckets: []int{2, 4}}))
+		s := must(serve.NewContext(ctx, serve.Module(nn.NewLinear(3, 2), x, y), serve.Options{Lanes: 1, MaxBatch: 4, Buckets: []int{2, 4}}))
 		must(s.Run(ctx, random(3, 3)))
 		_, bad := s.Run(ctx, random(3))
 		refuse(bad)
@@ -22,6 +22,7 @@ var serveCases = cases{
 		wrong := &serve.InputError{Err: bad}
 		_, _, _, _ = wrong.Error(), wrong.Unwrap(), wrong.Is(serve.ErrInput), s.Signature().Inputs[0].String()
 		check(s.Swap(must(serve.Program(doubling()))))
+		check(s.SwapContext(ctx, must(serve.Program(doubling()))))
 		before := s.Stats()
 		must(s.Do(ctx, serve.Request{Inputs: []torch.Tensor{random(3)}}))
 		since := s.Stats().Since(before)
