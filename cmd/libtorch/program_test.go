@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/nn/functional"
 	"github.com/libtorch-go/libtorch/torch/safetensors"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
@@ -34,10 +35,16 @@ func TestProgram(t *testing.T) {
 		out.Reset()
 		require.NoError(t, run(t.Context(), []string{"run", "-input", in, program}, &out))
 		require.Contains(t, out.String(), "relu = tensor(")
+		require.NoError(t, run(t.Context(), []string{"run", program, "-exact", "-input", in, "-output", results}, &out))
+		exact, err := safetensors.Load(results)
+		require.NoError(t, err)
+		defer exact.Close()
+		torchtest.Equal(t, exact.Tensors["relu"], functional.Linear(x, w).ReLU())
 	})
 	out.Reset()
 	require.NoError(t, run(t.Context(), []string{"bench", "-input", in, "-rounds", "3", program}, &out))
-	const row = ` +[0-9.]+ ms, lower quarter +[0-9.]+ ms, difference [0-9.e+-]+\n`
+	const numbers = `[0-9.]+ \([0-9.]+ to [0-9.]+\)`
+	const row = ` +[0-9.]+ ms, median ` + numbers + `, ` + numbers + ` times as fast, difference [0-9.e+-]+\n`
 	require.Regexp(t, `^(bfloat16 .*\n)?node by node`+row+`exact`+row+`fused`+row+`(bfloat16`+row+`)?bf16 weights`+row+
 		`int8 weights`+row+`int8`+row+`$`, out.String())
 	require.ErrorContains(t, run(t.Context(), []string{"run", program}, &out), "expected -input")

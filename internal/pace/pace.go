@@ -89,6 +89,17 @@ func Lowest(times []float64) float64 { return slices.Min(times) }
 // Quarter is the quarter-lowest of some times: what else a busy machine does is in the others.
 func Quarter(times []float64) float64 { return slices.Sorted(slices.Values(times))[len(times)/4] }
 
+// Median is the middle one of some values, and an interval that has that of all there could be in it, 19 times of 20, however they are
+// spread: values of their order, with as many below and above as halves by chance leave there (David and Nagaraja, Order Statistics,
+// 7.1). Of less than seven it is the least and the greatest.
+func Median(values []float64) (middle, low, high float64) {
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	const deviations = 1.96 // within which 19 of 20 are
+	below := max(1, int((float64(n)-deviations*math.Sqrt(float64(n)))/2))
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2, sorted[below-1], sorted[n-below]
+}
+
 // GeoMean is the geometric mean of some ratios.
 func GeoMean(ratios []float64) float64 {
 	sum := 0.0

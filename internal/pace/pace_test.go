@@ -2,6 +2,8 @@ package pace
 
 import (
 	"errors"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -109,4 +111,35 @@ func TestFigures(t *testing.T) {
 	require.Equal(t, 3.0, Quarter(times))
 	require.Equal(t, 9.0, times[0], "the samples keep their order")
 	require.InDelta(t, 2.0, GeoMean([]float64{1, 2, 4}), 1e-12)
+}
+
+func TestMedian(t *testing.T) {
+	for _, c := range []struct {
+		n                 int
+		middle, low, high float64
+	}{{1, 1, 1, 1}, {2, 1.5, 1, 2}, {5, 3, 1, 5}, {6, 3.5, 1, 6}, {7, 4, 1, 7}, {30, 15.5, 9, 22}, {100, 50.5, 40, 61}} {
+		values := make([]float64, c.n)
+		for i := range values {
+			values[i] = float64(c.n - i)
+		}
+		middle, low, high := Median(values)
+		require.Equal(t, []float64{c.middle, c.low, c.high}, []float64{middle, low, high}, "%d values", c.n)
+		require.EqualValues(t, c.n, values[0]) // their order is the caller's
+	}
+	// How often the median of all is in it: 2,000 times of what is drawn from a known one.
+	r := rand.New(rand.NewPCG(1, 2))
+	const tries = 2_000
+	for _, n := range []int{7, 15, 30, 101} {
+		within := 0
+		for range tries {
+			values := make([]float64, n)
+			for i := range values {
+				values[i] = r.ExpFloat64()
+			}
+			if _, low, high := Median(values); low <= math.Ln2 && math.Ln2 <= high {
+				within++
+			}
+		}
+		require.GreaterOrEqual(t, within, tries*19/20, "%d values", n)
+	}
 }
