@@ -93,7 +93,8 @@ func vectors() (sizes []int) {
 func TestProductInOrder(t *testing.T) {
 	torchtest.NoLeaks(t)
 	r, vectors := rand.New(rand.NewPCG(1, 2)), vectors()
-	for _, size := range [][3]int{{1, 1, 1}, {5, 7, 3}, {6, 64, 16}, {13, 131, 50}, {64, 100, 33}, {100, 17, 65}, {40, 40, 300}} {
+	for _, size := range [][3]int{{1, 1, 1}, {5, 7, 3}, {6, 64, 16}, {13, 131, 50}, {64, 100, 33}, {100, 17, 65}, {40, 40, 300},
+		{50, 128, 24}, {75, 64, 390}, {13, 56, 400}} {
 		for layout := range 8 {
 			torch.Scope(func() {
 				a := fewDigits(r, size[0], size[2], layout&1 != 0, layout&4 != 0).ReLU()

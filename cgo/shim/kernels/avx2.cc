@@ -17,7 +17,7 @@ const Processor avx2 = {
 	image_kernels<float, 8, 6, 4>,
 	elementwise::elementwise<8>,
 	elementwise::rectify<8>,
-	matrices::multiply<8, 2, 6>,
+	matrices::multiply<8, 3>,
 	matrices::multiply_in_lanes,
 	matrices::pick<8>,
 	matrices::multiply_picked<8>,

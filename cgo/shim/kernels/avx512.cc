@@ -17,7 +17,7 @@ const Processor avx512 = {
 	image_kernels<float, 16, 12, 8>,
 	elementwise::elementwise<16>,
 	elementwise::rectify<16>,
-	matrices::multiply<16, 4, 6>,
+	matrices::multiply<16, 4>,
 	matrices::multiply_in_lanes,
 	matrices::pick<16>,
 	matrices::multiply_picked<16>,

@@ -261,19 +261,20 @@ bool multiply(const convolution::Processor& k, const Layout& l, const Order& ord
 		in_parts(k, {a, l.a_row, 1, b, 1, l.b_column, c, l.columns, start, true, l.rows, l.columns, l.depth, order}, k.multiply_in_lanes);
 		return false;
 	}
-	int64_t a_row = l.a_row, a_step = l.a_step, b_step = l.b_step;
+	int64_t a_row = l.a_row, a_step = l.a_step, b_step = l.b_step, b_column = l.b_column;
+	const bool packs = l.threads == 1 && k.images.vector < Product::whole && std::min<int64_t>(order.block, l.depth) <= Product::near;
 	Tensor a_turned, b_turned;
 	auto turn_a = [&](int64_t from_row, int64_t rows, int64_t columns) {
 		a_turned = turned(k, a, from_row, rows, columns);
 		a = a_turned.const_data_ptr<float>();
 	};
 	if (l.b_column != 1 && l.rows * (l.columns + l.depth) < l.columns * l.depth) {
-		if (a_row != 1) {
+		if (a_row != 1 && !packs) {
 			turn_a(a_row, l.rows, l.depth);
-			a_step = l.rows;
+			a_row = 1, a_step = l.rows;
 		}
 		auto sums = room(l.columns, l.rows);
-		const Product p{b, l.b_column, 1, a, a_step, 1, sums.mutable_data_ptr<float>(), l.rows, start, false, l.columns, l.rows, l.depth, order};
+		const Product p{b, l.b_column, 1, a, a_step, a_row, sums.mutable_data_ptr<float>(), l.rows, start, false, l.columns, l.rows, l.depth, order};
 		in_parts(k, p, k.multiply);
 		turn_in_parts(k, sums.const_data_ptr<float>(), l.rows, l.columns, l.rows, c, relu);
 		return relu;
@@ -282,11 +283,11 @@ bool multiply(const convolution::Processor& k, const Layout& l, const Order& ord
 		turn_a(a_step, l.depth, l.rows);
 		a_row = l.depth, a_step = 1;
 	}
-	if (l.b_column != 1) {
-		b_turned = turned(k, b, l.b_column, l.columns, l.depth);
-		b = b_turned.const_data_ptr<float>(), b_step = l.columns;
+	if (b_column != 1 && !packs) {
+		b_turned = turned(k, b, b_column, l.columns, l.depth);
+		b = b_turned.const_data_ptr<float>(), b_step = l.columns, b_column = 1;
 	}
-	in_parts(k, {a, a_row, a_step, b, b_step, 1, c, l.columns, start, true, l.rows, l.columns, l.depth, order}, k.multiply);
+	in_parts(k, {a, a_row, a_step, b, b_step, b_column, c, l.columns, start, true, l.rows, l.columns, l.depth, order}, k.multiply);
 	return false;
 }
 

@@ -39,8 +39,10 @@ struct Ending {
 struct Update;
 
 // Product is c = start + a x b. A number of a meets whole vectors of b, whose columns lie side by side, as those of c do, but for products of
-// what was picked.
+// what was picked, and with vectors that are less than whole lines of memory, of so many numbers, blocks that stay near.
 struct Product {
+	static constexpr int64_t whole = 16, near = 384;  // near is the longest of MKL's blocks
+
 	const float* a;
 	int64_t a_row, a_step;  // from one number to the next, of a column and of a row
 	const float* b;

@@ -4,6 +4,7 @@
 // and without one the sum ends here as the negative zero that is looked for.
 #pragma once
 
+#include <array>
 #include <limits>
 
 #include "multiply.h"
@@ -18,6 +19,22 @@ INLINE uint64_t picked(float number, int64_t apart) {
 	memcpy(&bits, &number, sizeof bits);
 	return static_cast<uint64_t>(apart) << 32 | bits;
 }
+
+#if defined(__AVX2__) && !defined(TG_AVX512)
+// The places of the bits of a number, one in each byte: which of eight lanes come first.
+constexpr std::array<uint64_t, 256> kPicked = [] {
+	std::array<uint64_t, 256> list{};
+	for (size_t bits = 0; bits < list.size(); bits++) {
+		int count = 0;
+		for (uint64_t lane = 0; lane < 8; lane++) {
+			if (bits >> lane & 1) {
+				list[bits] |= lane << (8 * count++);
+			}
+		}
+	}
+	return list;
+}();
+#endif
 
 // pick takes what is not zero from one row of a, whose numbers lie side by side.
 template <int W>
@@ -42,6 +59,22 @@ void pick(const float* row, int64_t depth, int64_t piece, int64_t vectors, uint6
 				_mm512_storeu_si512(words + count + W / 2, _mm512_permutex2var_epi32(numbers, (__m512i)upper, places));
 			}
 			count += more;
+		}
+#elif defined(__AVX2__)
+		static_assert(W == 8);
+		using I = convolution::Ints<W>;
+		const I lanes = I{0, 1, 2, 3, 4, 5, 6, 7} * static_cast<int32_t>(apart);
+		for (; i + W <= n; i += W) {
+			__m256 x = _mm256_loadu_ps(row + i);
+			const int some = _mm256_movemask_ps(_mm256_cmp_ps(x, _mm256_setzero_ps(), _CMP_NEQ_UQ));
+			__m256i order = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(&kPicked[some])));
+			__m256i numbers = _mm256_permutevar8x32_epi32(_mm256_castps_si256(x), order);
+			__m256i places = _mm256_permutevar8x32_epi32((__m256i)(lanes + static_cast<int32_t>(i * apart)), order);
+			__m256i even = _mm256_unpacklo_epi32(numbers, places), odd = _mm256_unpackhi_epi32(numbers, places);
+			auto* to = reinterpret_cast<__m256i*>(words + count);
+			_mm256_storeu_si256(to, _mm256_permute2x128_si256(even, odd, 0x20));
+			_mm256_storeu_si256(to + 1, _mm256_permute2x128_si256(even, odd, 0x31));
+			count += __builtin_popcount(some);
 		}
 #endif
 		for (; i < n; i++) {
