@@ -352,6 +352,22 @@ class Transformer(nn.Module):
         return self.d(self.l(x))
 
 
+def batches(name, module, *shapes):
+    """Adds a network three times: for one row, for three, and for any number of them."""
+
+    def rows(n):
+        return tuple(values(n, *shape) for shape in shapes)
+
+    any_number = tuple({0: Dim("rows", min=1, max=64)} for _ in shapes)
+    CASES.update({f"{name}_{n}": (module, (rows(n),), {}, None, False) for n in (1, 3)})
+    CASES[f"{name}_any"] = (module, (rows(3), rows(1), rows(7)), {}, any_number, False)
+
+
+batches("encoder_decoder", lambda: nn.Transformer(16, 2, 2, 2, 32, batch_first=True), (5, 16), (3, 16))
+batches("lstm", lambda: nn.LSTM(4, 6, num_layers=2, batch_first=True, bidirectional=True), (5, 4))
+batches("gru", lambda: nn.GRU(4, 6, num_layers=2, batch_first=True), (5, 4))
+
+
 def block(i, o, stride):
     return nn.Sequential(nn.Conv2d(i, o, 3, stride, 1, bias=False), nn.BatchNorm2d(o), nn.ReLU(inplace=True),
                          nn.Conv2d(o, o, 3, 1, 1, bias=False), nn.BatchNorm2d(o))
