@@ -197,7 +197,7 @@ INLINE void columns(const Product& p, int64_t column) {
 	if (V == 3 && some > 0 && p.columns - column - some >= W && p.columns - column - some < 2 * W) {
 		some -= whole;  // twice two vectors take less than three and one
 	}
-	in_vectors<W, V>(some, [&]<int N>(int64_t i, auto get, auto put) {
+	auto part = [&]<int N>(int64_t i, auto get, auto put) {
 		for (int64_t k = 0; k < p.depth; k += p.order.block) {
 			const int64_t n = least(p.order.block, p.depth - k);
 			Panel b{p.b + k * p.b_step + column + i, p.b_step};
@@ -206,9 +206,14 @@ INLINE void columns(const Product& p, int64_t column) {
 			}
 			rows<W, N, kRows<W, N>>(p, b, 0, column + i, k, n, get, put);
 		}
-	});
+	};
 	if constexpr (V > 1) {
+		for (int64_t i = 0; i < some; i += whole) {
+			part.template operator()<V>(i, [](const float* from) { return load<W>(from); }, [](float* to, Vec<W> v) { store(to, v); });
+		}
 		columns<W, (V + 1) / 2>(p, column + some);
+	} else {
+		in_vectors<W, 1>(some, part);
 	}
 }
 
