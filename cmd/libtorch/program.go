@@ -62,19 +62,11 @@ func runProgram(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer done()
-	module, err := program.Module()
+	compute, closed, err := ready(program, inputs, *exact)
 	if err != nil {
 		return err
 	}
-	compute := module.RunContext
-	if !*exact {
-		compiled, err := export.Compile(program, export.CompileOptions{ExampleInputs: inputs, Inference: true})
-		if err != nil {
-			return fmt.Errorf("%w (-exact runs it as it is)", err)
-		}
-		defer compiled.Close()
-		compute = compiled.RunContext
-	}
+	defer closed()
 	torch.Scope(func() {
 		torch.NoGrad(func() {
 			var results []torch.Tensor
@@ -85,6 +77,25 @@ func runProgram(ctx context.Context, args []string, out io.Writer) error {
 	})
 	return err
 }
+
+// ready prepares a program to be run once, with Python's bits or for speed.
+func ready(program *export.Program, inputs []any, exact bool) (run runs, closed func(), err error) {
+	if exact {
+		module, err := program.Module()
+		if err != nil {
+			return nil, nil, err
+		}
+		return module.RunContext, func() {}, nil
+	}
+	compiled, err := export.Compile(program, export.CompileOptions{ExampleInputs: inputs, Inference: true})
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w (-exact runs it as it is)", err)
+	}
+	return compiled.RunContext, compiled.Close, nil
+}
+
+// runs is how a program is run.
+type runs = func(ctx context.Context, inputs ...any) ([]torch.Tensor, error)
 
 const deviceUsage = "cpu, cuda or cuda:N: where the program is computed (default: where it was exported)"
 
@@ -212,7 +223,7 @@ func kinds(ctx context.Context, program *export.Program, inputs []any, onCard bo
 // side is one way to run a program.
 type side struct {
 	name       string
-	run        func(context.Context, ...any) ([]torch.Tensor, error)
+	run        runs
 	times      []float64 // in milliseconds
 	difference float64   // from the result of the first side
 }

@@ -165,6 +165,9 @@ func (m *Module) Run(inputs ...any) ([]torch.Tensor, error) {
 // RunContext is [Module.Run] until ctx ends: a run that has not ended by then ends before its next operator, with an error that matches
 // context.Cause. It bounds programs of unknown origin, whose loops may have no end.
 func (m *Module) RunContext(ctx context.Context, inputs ...any) ([]torch.Tensor, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, fmt.Errorf("export: %w", err)
+	}
 	leaves, err := m.watched(ctx, inputs, nil)
 	if err != nil {
 		return nil, err

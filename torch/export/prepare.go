@@ -286,7 +286,7 @@ func (p *preparer) operator(s *step, target string, n *names) error {
 	if schema, err = p.ofNumber(s, schema, overload); err != nil {
 		return err
 	}
-	s.do = s.call
+	s.do = operator(s.op)
 	if own, ok := replaced[s.op]; ok {
 		s.do = own
 	}

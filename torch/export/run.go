@@ -115,9 +115,11 @@ func (s *step) run(ctx context.Context, v values) error {
 	return nil
 }
 
-// call calls libtorch's operator.
-func (s *step) call(_ context.Context, args []any) ([]any, error) {
-	return torch.Try1(func() []any { return torch.Call(s.op, args...) })
+// operator calls libtorch's operator of that name.
+func operator(op string) doing {
+	return func(_ context.Context, args []any) ([]any, error) {
+		return torch.Try1(func() []any { return torch.Call(op, args...) })
+	}
 }
 
 // bind gives the results their slots.

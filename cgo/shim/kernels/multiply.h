@@ -74,6 +74,16 @@ void turn(const float* from, int64_t from_row, int64_t rows, int64_t columns, fl
 	rest(whole_rows, rows, 0);
 }
 
+// V vectors of n rows of b from row k on, whose columns do not lie side by side, as rows that lie so far apart: zeros behind the last column.
+template <int W, int V>
+INLINE void turn_vectors(const Product& p, int64_t column, int64_t k, int64_t n, float* to, int64_t apart) {
+	const int64_t columns = least(V * W, p.columns - column);
+	if (columns < V * W) {
+		memset(to, 0, n * apart * sizeof(float));
+	}
+	turn<W>(p.b + k * p.b_step + column * p.b_column, p.b_column, columns, n, to, apart);
+}
+
 // Panel is some columns of b: where they begin, and how far a row lies from the next.
 struct Panel {
 	const float* first;
@@ -84,15 +94,11 @@ struct Panel {
 // the first cache, as they do that lie multiples of 256 bytes apart, and many rows of c read them: a Zen 3 takes a tenth less time.
 template <int W, int V, class Load>
 INLINE Panel panel(const Product& p, int64_t column, int64_t k, int64_t n, const Load& get, float* room) {
-	const float* from = p.b + k * p.b_step + column * p.b_column;
 	if (p.b_column != 1) {
-		const int64_t columns = least(V * W, p.columns - column);
-		if (columns < V * W) {
-			memset(room, 0, n * V * W * sizeof(float));
-		}
-		turn<W>(from, p.b_column, columns, n, room, V * W);
+		turn_vectors<W, V>(p, column, k, n, room, V * W);
 		return {room, V * W};
 	}
+	const float* from = p.b + k * p.b_step + column;
 	constexpr int64_t apart = 64, enough = 12;  // numbers, and rows for each tile
 	if (V == 1 || p.b_step % apart != 0 || n > Product::near || p.rows < enough * kRows<W, V>) {
 		return {from, p.b_step};
@@ -189,10 +195,8 @@ INLINE void rows(const Product& p, Panel panel, int64_t row, int64_t column, int
 
 // V vectors of columns at a time, and then fewer. What is read of b in a block stays near for all rows.
 template <int W, int V>
-INLINE void columns(const Product& p, int64_t column) {
+INLINE void columns(const Product& p, int64_t column, float* room) {
 	constexpr int whole = V > 1 ? V * W : 1;  // the last vector may be partial
-	constexpr bool packs = W < Product::whole;
-	alignas(sizeof(Vec<W>)) float room[packs ? V * W * Product::near : 1];
 	int64_t some = (p.columns - column) / whole * whole;
 	if (V == 3 && some > 0 && p.columns - column - some >= W && p.columns - column - some < 2 * W) {
 		some -= whole;  // twice two vectors take less than three and one
@@ -201,7 +205,7 @@ INLINE void columns(const Product& p, int64_t column) {
 		for (int64_t k = 0; k < p.depth; k += p.order.block) {
 			const int64_t n = least(p.order.block, p.depth - k);
 			Panel b{p.b + k * p.b_step + column + i, p.b_step};
-			if constexpr (packs) {
+			if constexpr (W < Product::whole) {
 				b = panel<W, N>(p, column + i, k, n, get, room);
 			}
 			rows<W, N, kRows<W, N>>(p, b, 0, column + i, k, n, get, put);
@@ -211,7 +215,7 @@ INLINE void columns(const Product& p, int64_t column) {
 		for (int64_t i = 0; i < some; i += whole) {
 			part.template operator()<V>(i, [](const float* from) { return load<W>(from); }, [](float* to, Vec<W> v) { store(to, v); });
 		}
-		columns<W, (V + 1) / 2>(p, column + some);
+		columns<W, (V + 1) / 2>(p, column + some, room);
 	} else {
 		in_vectors<W, 1>(some, part);
 	}
@@ -219,7 +223,8 @@ INLINE void columns(const Product& p, int64_t column) {
 
 template <int W, int V>
 void multiply(const Product& p) {
-	columns<W, V>(p, 0);
+	alignas(sizeof(Vec<W>)) float room[W < Product::whole ? V * W * Product::near : 1];
+	columns<W, V>(p, 0, room);
 }
 
 }  // namespace

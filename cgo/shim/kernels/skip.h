@@ -92,11 +92,7 @@ INLINE bool gather(const Product& p, int64_t column, int64_t k, int64_t n, const
 	const bool lies = p.b_column == 1;
 	const int64_t apart = p.picked.vectors * W;
 	if (!lies) {
-		const int64_t columns = least(V * W, p.columns - column);
-		if (columns < V * W) {
-			memset(to, 0, n * apart * sizeof(float));
-		}
-		turn<W>(from, p.b_column, columns, n, to, apart);
+		turn_vectors<W, V>(p, column, k, n, to, apart);
 	}
 	Vec<W> nothing{};
 	for (int64_t i = 0; i < n; i++) {
