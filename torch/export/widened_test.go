@@ -174,7 +174,7 @@ func TestWidened(t *testing.T) {
 	})
 }
 
-// A sum behind a convolution that is oneDNN's, with a ReLU, of images that lie as they are given.
+// A sum behind a convolution that is oneDNN's where that computes bfloat16, with a ReLU, of images that lie as they are given.
 func TestSumsInBFloat16(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.ManualSeed(1)
@@ -191,7 +191,8 @@ func TestSumsInBFloat16(t *testing.T) {
 			t.Skip("this processor is slower with it")
 		}
 		defer compiled.Close()
-		require.Contains(t, compiled.String(), "mkldnn._convolution_pointwise_.binary")
+		oneDNN := tells("mkldnn::_is_mkldnn_bf16_supported") // which our emulated instructions do not bring about
+		require.Equal(t, oneDNN, strings.Contains(compiled.String(), "mkldnn._convolution_pointwise_.binary"))
 		torch.NoGrad(func() {
 			want, err := p.Run(x)
 			require.NoError(t, err)
