@@ -15,7 +15,7 @@ namespace {
 
 using Rows = std::unordered_map<std::string, std::vector<const GuardRow*>>;
 
-const Rows& rows() {
+const Rows& table() {
 	static const auto& rows = *[] {
 		auto map = new Rows;
 		for (size_t i = 0; i < guard_count; i++) {
@@ -27,8 +27,8 @@ const Rows& rows() {
 }
 
 const GuardRow* find(const std::string& name, const std::string& overload) {
-	auto at = rows().find(name);
-	if (at != rows().end()) {
+	auto at = table().find(name);
+	if (at != table().end()) {
 		for (const auto* row : at->second) {
 			if (row->overload == overload) {
 				return row;
@@ -67,8 +67,8 @@ const GuardRow* find_guard(const c10::FunctionSchema& schema) {
 		base.resize(base.size() - functional.size());
 	}
 	for (const auto& name : {base, base + '_'}) {
-		auto at = rows().find(name);
-		if (at == rows().end()) {
+		auto at = table().find(name);
+		if (at == table().end()) {
 			continue;
 		}
 		for (const auto* row : at->second) {
