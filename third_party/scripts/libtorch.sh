@@ -140,10 +140,10 @@ configure() {
 	echo "$*" >"$dir/options"
 }
 
-# compile DIR [TARGET]: as many compilers as there are cores and memory for (1.2 GB each).
+# compile DIR [TARGET]: as many compilers as there are cores and memory for (1.5 GB each).
 compile() {
 	local jobs memory
-	memory=$(awk '/MemAvailable/ { print int($2 / 1200000) }' /proc/meminfo)
+	memory=$(awk '/MemAvailable/ { print int($2 / 1500000) }' /proc/meminfo)
 	jobs=$(nproc)
 	[[ $memory -ge $jobs ]] || jobs=$((memory > 0 ? memory : 1))
 	ninja -C "$1" -j "$jobs" ${2:+"$2"} 2>&1 | tee "$1/build.log" | show_progress || {

@@ -103,24 +103,22 @@ INLINE void biases(const Task& t, int64_t output, Vec<W>* to) {
 	}
 }
 
-// Whether an activation takes so many instructions that they are not unrolled.
-constexpr bool is_long(Activation a) {
-	return a == Activation::swish || a == Activation::sigmoid || a == Activation::gelu || a == Activation::gelu_tanh;
-}
-
 // How results lie: numbers from a pixel to the next, and from a vector of outputs to the next.
 struct Lying {
 	int64_t pixel, vector;
 };
 
-// What R rows of V vectors become, of which the last has some numbers alone where that is less than all.
-template <Activation A, int W, class N>
-__attribute__((noinline)) void write_long(const Vec<W>* sums, int R, int V, N* place, Lying lying, int64_t some) {
-	for (int r = 0; r < R; r++, place += lying.pixel) {
-		for (int v = 0; v < V; v++, sums++) {
-			store_at_most(place + v * lying.vector, activate<A>(*sums), v < V - 1 ? W : some);
+// What R rows of V vectors become, of which the last has some numbers alone where that is less than all. It is called for activations that
+// take longer than a call: in each place of its own they would be most of what is compiled.
+template <int W, class N>
+__attribute__((noinline)) void write_activated(Activation a, const Vec<W>* sums, int R, int V, N* place, Lying lying, int64_t some) {
+	with(a, [&]<Activation A>() __attribute__((always_inline)) {
+		for (int r = 0; r < R; r++, place += lying.pixel) {
+			for (int v = 0; v < V; v++, sums++) {
+				store_at_most(place + v * lying.vector, activate<A>(*sums), v < V - 1 ? W : some);
+			}
 		}
-	}
+	});
 }
 
 // Results are what neighbouring pixels have of V vectors of outputs. The first of them lies at place, and the last vector has some numbers
@@ -142,21 +140,20 @@ struct Results {
 		}
 	}
 
-	template <Activation A>
-	INLINE void write(N* place) const {
-		if constexpr (is_long(A)) {
-			const Sums<W, V, R> own = sums;  // what has an address is in memory, and would be for all activations
-			return write_long<A, W>(&own.rows[0][0], R, V, place, lying, some);
-		}
+	// None of them less than a floor.
+	INLINE void write(float floor, N* place) const {
 #pragma GCC unroll 16
 		for (int r = 0; r < R; r++, place += lying.pixel) {
 #pragma GCC unroll 16
 			for (int v = 0; v < V; v++) {
-				store_at_most(place + v * lying.vector, activate<A>(sums.rows[r][v]), v < V - 1 ? W : some);
+				store_at_most(place + v * lying.vector, larger(Vec<W>{} + floor, sums.rows[r][v]), v < V - 1 ? W : some);
 			}
 		}
 	}
 };
+
+// The least that ReLU leaves, or none does.
+INLINE float floor_of(Activation a) { return a == Activation::relu ? 0 : -__builtin_inff(); }
 
 // finish writes sums of neighbouring pixels, of outputs of which the first has that number and lies at place.
 template <class N, int W, int V, int R>
@@ -166,7 +163,11 @@ INLINE void finish(const Task& t, const Sums<W, V, R>& sums, int64_t place, int6
 		results.add(static_cast<const N*>(t.sum) + place);
 	}
 	N* to = static_cast<N*>(t.y) + place;
-	with(t.activation, [&]<Activation A>() __attribute__((always_inline)) { results.template write<A>(to); });
+	if (t.activation == Activation::none || t.activation == Activation::relu) {
+		return results.write(floor_of(t.activation), to);
+	}
+	const Sums<W, V, R> own = results.sums;  // what has an address is in memory, and would be for all activations
+	write_activated<W>(t.activation, &own.rows[0][0], R, V, to, lying, results.some);
 }
 
 // The same where a pixel's outputs lie together.
@@ -184,7 +185,7 @@ INLINE void finish_direct(const Task& t, const Sums<W, V, R>& sums, int64_t pixe
 		if (t.wide) {
 			const Results<float, W, V, R> results{sums, lying, t.outputs - (vector + V - 1) * W};
 			float* to = static_cast<float*>(t.y) + place;
-			return t.activation == Activation::relu ? results.template write<Activation::relu>(to) : results.template write<Activation::none>(to);
+			return results.write(floor_of(t.activation), to);
 		}
 	}
 	finish<N>(t, sums, place, vector * W, lying);

@@ -70,38 +70,58 @@ INLINE Sums<W, V, R> narrow_product(const float* const* rows, const N* panel, in
 	return sums[0];
 }
 
-// The outputs of a panel of V vectors, times their scale unless it is null. More than a few rows meet weights that were widened to room, M at
-// a time.
-template <class N, int W, int V, int M>
-void narrow(const Task& t, const float* scale, int64_t vector, int64_t first, int64_t last, float* room) {
-	const int64_t output = vector * W;
-	const N* panel = static_cast<const N*>(t.weight) + output * t.channels;
+// What sums of a panel of V vectors become: times their scale unless it is null, with their bias, and activated.
+template <int W, int V>
+struct Scaled {
+	const Task& t;
+	int64_t output;
 	Vec<W> bias[V], scales[V];
-	biases<W, V>(t, output, bias);
-	for (int v = 0; v < V; v++) {
-		scales[v] = scale ? load_at_most<W>(scale + output + v * W, t.outputs - output - v * W) : Vec<W>{} + 1.0f;
+
+	Scaled(const Task& task, const float* scale, int64_t vector) : t(task), output(vector * W) {
+		biases<W, V>(t, output, bias);
+		for (int v = 0; v < V; v++) {
+			scales[v] = scale ? load_at_most<W>(scale + output + v * W, t.outputs - output - v * W) : Vec<W>{} + 1.0f;
+		}
 	}
-	auto at = [&](int64_t row) { return static_cast<const float*>(t.x) + row * t.channels; };
-	auto done = [&]<int R>(int64_t row, Sums<W, V, R> sums) __attribute__((always_inline)) {
+
+	template <int R>
+	INLINE void operator()(int64_t row, Sums<W, V, R> sums) const {
 		unrolled<R * V>([&](int i) __attribute__((always_inline)) {
 			sums.rows[i / V][i % V] = sums.rows[i / V][i % V] * scales[i % V] + bias[i % V];
 		});
 		finish<float>(t, sums, row * t.outputs + output, output);
-	};
-	if (last - first <= kFewRows) {
-		return in_rows<kFewRows>(first, last, [&]<int R>(int64_t row) __attribute__((always_inline)) {
-			const float* rows[R];
-			for (int r = 0; r < R; r++) {
-				rows[r] = at(row + r);
-			}
-			done(row, narrow_product<N, W, V, R>(rows, panel, t.channels));
-		});
 	}
-	for (int64_t i = 0; i < V * t.channels; i++) {
-		store(room + i * W, widened<W>(panel + i * W));
-	}
+};
+
+INLINE const float* row_of(const Task& t, int64_t row) { return static_cast<const float*>(t.x) + row * t.channels; }
+
+// Rows times weights that were widened to room, M at a time. It is compiled once for all that weights may have been.
+template <int W, int V, int M>
+__attribute__((noinline)) void widened_product(const Task& t, const float* scale, int64_t vector, int64_t first, int64_t last, const float* room) {
+	const Scaled<W, V> done(t, scale, vector);
 	const Vec<W> zeros[V]{};
-	products<W, V, M>(first, last, at, 1, 0, Weights{static_cast<const float*>(room)}, t.channels, zeros, done);
+	auto at = [&](int64_t row) { return row_of(t, row); };
+	products<W, V, M>(first, last, at, 1, 0, Weights{room}, t.channels, zeros, done);
+}
+
+// The outputs of a panel of V vectors. More than a few rows meet weights in float32.
+template <class N, int W, int V, int M>
+void narrow(const Task& t, const float* scale, int64_t vector, int64_t first, int64_t last, float* room) {
+	const N* panel = static_cast<const N*>(t.weight) + vector * W * t.channels;
+	if (last - first > kFewRows) {
+		for (int64_t i = 0; i < V * t.channels; i++) {
+			store(room + i * W, widened<W>(panel + i * W));
+		}
+		return widened_product<W, V, M>(t, scale, vector, first, last, room);
+	}
+	const Scaled<W, V> done(t, scale, vector);
+	in_rows<kFewRows>(first, last, [&]<int R>(int64_t row) __attribute__((always_inline)) {
+		const float* rows[R];
+		for (int r = 0; r < R; r++) {
+			rows[r] = row_of(t, row + r);
+		}
+		done(row, narrow_product<N, W, V, R>(rows, panel, t.channels));
+	});
 }
 
 }  // namespace

@@ -12,8 +12,8 @@ struct Turned {
 	const float *x, *cos, *sin;
 	float* y;
 	int64_t columns;
-	int64_t sizes[kDims];
-	int64_t x_steps[kDims], cos_steps[kDims], sin_steps[kDims], y_steps[kDims];
+	int64_t sizes[kDims] = {};
+	int64_t x_steps[kDims] = {}, cos_steps[kDims] = {}, sin_steps[kDims] = {}, y_steps[kDims] = {};
 };
 
 }  // namespace tg::rows

@@ -124,8 +124,9 @@ struct Side<2, 2> {
 	}
 };
 
-// Tiles of images of M, which become numbers of T, and results of N.
-template <class M, class N, class T, int W, int F>
+// Tiles of images, which become numbers, and sums of these, which become results. What they are numbers of is known where they are read and
+// written alone, so that all else is compiled once.
+template <int W, int F>
 struct Tiles {
 	static constexpr Form form = kForms[F];
 	static constexpr int rows = form.rows(), columns = form.columns(), groups = form.groups_across();
@@ -134,9 +135,7 @@ struct Tiles {
 
 	const Task& c;
 	int64_t block;
-	const M* zeros;      // [lying]
-	T* numbers_in;       // [numbers, block, lying]
-	float* numbers_out;  // [sums, block, outputs]
+	float* sums;  // [sums, block, outputs]
 
 	int64_t lying() const { return form.lying(c.channels, W); }
 
@@ -149,13 +148,15 @@ struct Tiles {
 	int64_t width(int64_t tile) const { return least(form.across, c.out_width - side(tile)); }
 	bool whole(int64_t tile) const { return height(tile) == form.down && width(tile) == form.across; }
 
-	void in(int64_t tile, int64_t at) const {
+	// Makes numbers of T, [numbers, block, lying], of images of M, around which are zeros, [lying].
+	template <class M, class T>
+	void in(int64_t tile, int64_t at, const M* zeros, T* numbers) const {
 		constexpr int high = form.fold * rows, wide = form.fold * columns;
 		const int64_t y = top(tile) * form.stride() - c.above, x = side(tile) * form.stride() - c.left;
 		const int64_t row = c.width * c.channels, pixel = form.fold * c.channels;
 		const M* corner = static_cast<const M*>(c.x) + (image(tile) * c.height + y) * row + x * c.channels;
 		if (y >= 0 && y + high <= c.height && x >= 0 && x + wide <= c.width && whole(tile)) {
-			return in<true>(tile, at, [&](int i, int j) { return corner + i * row + j * pixel; });
+			return in<true>(tile, numbers + at * lying(), [&](int i, int j) { return corner + i * row + j * pixel; });
 		}
 		const M* from[high * columns];
 		for (int i = 0; i < high; i++) {
@@ -164,29 +165,28 @@ struct Tiles {
 				from[i * columns + j] = inside ? corner + i * row + j * pixel : zeros;
 			}
 		}
-		in<false>(tile, at, [&](int i, int j) { return from[i * columns + j]; });
+		in<false>(tile, numbers + at * lying(), [&](int i, int j) { return from[i * columns + j]; });
 	}
 
 	// Place tells where the inputs of a row of pixels lie. Of folded images that is one of those that are one, which fills no more than a
 	// vector: what is behind it in there is overwritten by the next, or nobody reads it. Two rows that fill no more are one vector.
-	template <bool Whole, class Place>
-	INLINE void in(int64_t tile, int64_t at, const Place& place) const {
-		T* to = numbers_in + at * lying();
+	template <bool Whole, class T, class Place>
+	INLINE void in(int64_t tile, T* to, const Place& place) const {
 		const int64_t row = form.fold * c.channels;
 		if (form.is_vector(c.channels, W)) {
-			return in<Whole>(tile, to, [&](int i, int j) {
+			return vectors_in<Whole>(tile, to, [&](int i, int j) {
 				return load_both<W>(place(form.fold * i, j), row, place(form.fold * i + 1, j));
 			});
 		}
 		for (int f = 0; f < form.fold; f++, to += row) {
 			for (int64_t k = 0; k < (form.fold == 1 ? c.channels : 1); k += W) {
-				in<Whole>(tile, to + k, [&](int i, int j) { return load<W>(place(form.fold * i + f, j) + k); });
+				vectors_in<Whole>(tile, to + k, [&](int i, int j) { return load<W>(place(form.fold * i + f, j) + k); });
 			}
 		}
 	}
 
-	template <bool Whole, class Input>
-	INLINE void in(int64_t tile, T* to, const Input& input) const {
+	template <bool Whole, class T, class Input>
+	INLINE void vectors_in(int64_t tile, T* to, const Input& input) const {
 		const int64_t next = apart<T>(block, lying());
 		Vec<W> half[rows * columns], line[rows], numbers[columns];
 		for (int j = 0; j < columns; j++) {
@@ -209,11 +209,15 @@ struct Tiles {
 		}
 	}
 
-	void out(int64_t tile, int64_t at) const { whole(tile) ? out<true>(tile, at) : out<false>(tile, at); }
+	// Makes results of N.
+	template <class N>
+	__attribute__((noinline)) void out(int64_t tile, int64_t at) const {
+		whole(tile) ? out<N, true>(tile, at) : out<N, false>(tile, at);
+	}
 
-	template <bool Whole>
+	template <class N, bool Whole>
 	INLINE void out(int64_t tile, int64_t at) const {
-		const float* from = numbers_out + at * c.outputs;
+		const float* from = sums + at * c.outputs;
 		int64_t first = (image(tile) * c.out_height + top(tile)) * c.out_width + side(tile);
 		int64_t some_down = height(tile), some_across = width(tile);
 		const int64_t next = apart<float>(block, c.outputs);
@@ -299,15 +303,15 @@ template <int R, int F>
 constexpr bool meets_pairs = R >= 12 && kForms[F].stride() == 2;
 
 // A group's numbers of the tiles of a block, multiplied by their weights.
-template <class M, class N, class T, int W, int R, int F>
-INLINE void multiply(const Block<Tiles<M, N, T, W, F>>& block, int down, int across) {
+template <class T, int W, int R, int F>
+__attribute__((noinline)) void multiply(const Block<Tiles<W, F>>& block, const T* numbers, int down, int across) {
 	constexpr Form form = kForms[F];
 	const auto& tiles = block.tiles;
 	const Task& c = tiles.c;
 	const int64_t parts = form.parts(down, across), first = form.first(down, across), depth = form.depth(c.channels);
 	const int64_t lying = tiles.lying(), next = apart<T>(tiles.block, lying);
-	const T* in = tiles.numbers_in + first * next;
-	float* out = tiles.numbers_out + (down * form.groups_across() + across) * apart<float>(tiles.block, c.outputs);
+	const T* in = numbers + first * next;
+	float* out = tiles.sums + (down * form.groups_across() + across) * apart<float>(tiles.block, c.outputs);
 	const int64_t size = parts * depth * 2 * W;  // of a panel
 	const Vec<W> none[4] = {};
 	auto at = [&](int64_t t) { return in + t * lying; };
@@ -341,16 +345,16 @@ void winograd(const Task& c, int64_t first, int64_t last, int64_t most, float* r
 	const M* zeros = reinterpret_cast<M*>(room);
 	T* in = reinterpret_cast<T*>(room + lying);
 	float* out = room + lying + form.numbers() * apart<float>(most, lying);
-	const Tiles<M, N, T, W, F> tiles{c, most, zeros, in, out};
+	const Tiles<W, F> tiles{c, most, out};
 	for (; first < last; first += most) {
 		const Block block(tiles, first, least(most, last - first));
-		block.each([&](int64_t tile, int64_t at) { tiles.in(tile, at); });
+		block.each([&](int64_t tile, int64_t at) { tiles.in(tile, at, zeros, in); });
 		for (int down = 0; down < form.groups_down(); down++) {
 			for (int across = 0; across < form.groups_across(); across++) {
-				multiply<M, N, T, W, R>(block, down, across);
+				multiply<T, W, R>(block, in, down, across);
 			}
 		}
-		block.each([&](int64_t tile, int64_t at) { tiles.out(tile, at); });
+		block.each([&](int64_t tile, int64_t at) { tiles.template out<N>(tile, at); });
 	}
 }
 
