@@ -32,12 +32,13 @@ var (
 	update = flag.Bool("update", false, "write docs/trial.md")
 )
 
-// The bars: what a new user has to type until the first answer, and what all of the road may take on processors that take so long to sort.
+// The bars: what a new user has to type until the first answer, and what all of the road may take on processors that take so long to
+// compile always the same.
 const (
 	maxCommands = 15
 	maxLines    = 60
 	maxTime     = 6 * time.Minute
-	barSeconds  = 0.024
+	barSeconds  = 1.8
 )
 
 const checkout = "../.."

@@ -2,10 +2,9 @@ package road
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
+	"os/exec"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -34,11 +33,11 @@ func (w watch) others() float64 { return max(0, busySeconds()-w.busy-(ownSeconds
 
 func (w watch) String() string {
 	return fmt.Sprintf("all of it in %.0f s with %.0f s of processors, on %d cores of which other work took %.0f s, and which took "+
-		"%.2f times as long for the same as those of the bar",
-		w.wall().Seconds(), ownSeconds()-w.own, runtime.NumCPU(), w.others(), w.pace.factor())
+		"%.2f s to compile always the same (the bar's: %.1f s)",
+		w.wall().Seconds(), ownSeconds()-w.own, runtime.NumCPU(), w.others(), w.pace.each(), barSeconds)
 }
 
-// A pace is how long the processors take for always the same, every few seconds.
+// A pace is how much of the processors' time the compiler takes for always the same, now and then while the trip goes on.
 type pace struct {
 	stop    chan struct{}
 	stopped chan struct{}
@@ -51,12 +50,14 @@ func newPace() *pace {
 	go func() {
 		defer close(p.stopped)
 		for {
-			p.total += sorting()
-			p.samples++
+			if took := compiling(); took > 0 {
+				p.total += took
+				p.samples++
+			}
 			select {
 			case <-p.stop:
 				return
-			case <-time.After(2 * time.Second):
+			case <-time.After(45 * time.Second):
 			}
 		}
 	}()
@@ -64,11 +65,13 @@ func newPace() *pace {
 }
 
 // factor tells how many times as long it took as where the bar was set, or 1 where it took less.
-func (p *pace) factor() float64 {
-	if p.samples == 0 || p.total == 0 {
-		return 1
+func (p *pace) factor() float64 { return max(1, p.each()/barSeconds) }
+
+func (p *pace) each() float64 {
+	if p.samples == 0 {
+		return 0
 	}
-	return max(1, (p.total/time.Duration(p.samples)).Seconds()/barSeconds)
+	return p.total.Seconds() / float64(p.samples)
 }
 
 func (p *pace) end() {
@@ -76,33 +79,38 @@ func (p *pace) end() {
 	<-p.stopped
 }
 
-// sorting is how much of a thread's time it takes to sort always the same numbers: like compilers it branches, and reads what lies near.
-func sorting() time.Duration {
-	random := rand.New(rand.NewPCG(1, 2))
-	numbers := make([]uint64, 1<<18)
-	for i := range numbers {
-		numbers[i] = random.Uint64()
+// compiling is how long the compiler takes for some lines: it is what most of the road's time is spent with. 0 where it fails, of which
+// the trip itself tells more.
+func compiling() time.Duration {
+	compiler := os.Getenv("CXX")
+	if compiler == "" {
+		compiler = "c++"
 	}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	before := threadTime()
-	slices.Sort(numbers)
-	return threadTime() - before
+	cmd := exec.Command(compiler, "-std=c++20", "-O2", "-x", "c++", "-c", "-o", os.DevNull, "-")
+	cmd.Stdin = strings.NewReader(someLines)
+	if cmd.Run() != nil {
+		return 0
+	}
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
-// threadTime is how long the thread has run, of which Linux tells; 0 elsewhere.
-func threadTime() time.Duration {
-	text, err := os.ReadFile("/proc/thread-self/schedstat")
-	if err != nil {
-		return 0
+const someLines = `#include <algorithm>
+#include <iostream>
+#include <map>
+#include <string>
+#include <vector>
+
+int main() {
+	std::map<std::string, std::vector<std::string>> found;
+	for (std::string line; std::getline(std::cin, line);) {
+		found[line.substr(0, line.find(' '))].push_back(line);
 	}
-	ran, _, _ := strings.Cut(string(text), " ")
-	n, err := strconv.ParseInt(ran, 10, 64)
-	if err != nil {
-		return 0
+	for (auto& [name, lines] : found) {
+		std::stable_sort(lines.begin(), lines.end());
+		std::cout << name << ' ' << lines.size() << '\n';
 	}
-	return time.Duration(n)
 }
+`
 
 // ownSeconds is what this process and its children that have ended have used.
 func ownSeconds() (total float64) {
