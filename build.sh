@@ -38,6 +38,7 @@ usage: ./build.sh [--cpu|--cuda] [VERB] [ARGUMENTS]
   --home DIR    put libtorch and the shim there instead of into third_party, which may then be read-only
   --torch DIR   unpack libtorch itself there instead of into the home: homes can share it
   --wheels DIR  take the wheels from there, and nothing from the network
+  --lean        build what this machine can use, as libtorch install does: without an NVIDIA driver, or --cuda, no CUDA shim
 
 environment:
   LIBTORCH=DIR             use this libtorch: Python's torch folder or an unpacked zip
@@ -116,6 +117,7 @@ main() {
 	while [[ $# -gt 0 ]]; do
 		case $1 in
 		--cpu | --cuda) cuda=${1#--} ;;
+		--lean) lean=1 ;;
 		--home | --torch | --wheels) folder "$@" && shift ;;
 		-h | --help | help) usage && return ;;
 		*)

@@ -1,4 +1,5 @@
 // Autograd: running the graph backwards and reaching gradients.
+#include <ATen/ops/is_same_size.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/variable.h>

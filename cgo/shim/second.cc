@@ -27,7 +27,7 @@ const Entry* find() {
 // The second shim is opened before this one or not at all.
 void pass(Number n, Args& a, Results& r) {
 	static const Entry* entries = find();
-	TORCH_CHECK_NOT_IMPLEMENTED(entries != nullptr, "this takes libtorchgo_cuda.so, which was not beside libtorchgo.so");
+	TORCH_CHECK_NOT_IMPLEMENTED(entries != nullptr, "this takes libtorchgo_cuda.so, which was not beside libtorchgo.so: run libtorch install -cuda or, in a checkout, ./build.sh");
 	entries[n](a, r);
 }
 

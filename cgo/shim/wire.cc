@@ -25,21 +25,6 @@ at::Tensor materialised(at::Tensor&& t) {
 	return t.clone();
 }
 
-at::TensorList Args::kept(uint64_t what) {
-	const auto& list = object<Tensors>("list of tensors");
-	if (what == kKept) {
-		return list;
-	}
-	gradients = std::make_unique<Tensors>();
-	gradients->reserve(list.size());
-	for (const auto& t : list) {
-		const auto& g = t.unsafeGetTensorImpl()->grad();
-		TORCH_CHECK_VALUE(g.defined() && !g._is_zerotensor(), "a tensor of the list has no gradient with memory");
-		gradients->push_back(g);
-	}
-	return *gradients;
-}
-
 // viewed is what a tensor is a view of, or itself.
 static const c10::TensorImpl* viewed(const at::Tensor& t) {
 	return t.is_view() ? t._base().unsafeGetTensorImpl() : t.unsafeGetTensorImpl();
@@ -75,6 +60,10 @@ at::TensorList apart(at::TensorList written, at::TensorList list, std::vector<at
 		}
 	}
 	return copies.empty() ? list : at::TensorList(copies);
+}
+
+void Results::tensor(at::Tensor&& t) {
+	put(release(std::move(t)));
 }
 
 // Word 0 stands for the list's length, the handles travel on the heap.

@@ -120,6 +120,7 @@ constexpr uint64_t kKeptGradients = kKept | 1;  // not the tensors are meant but
 using Fence = const void* (*)(const void* first, size_t bytes);
 extern std::atomic<Fence> fence;
 
+// What is read for each call is inline; the rest is not, since thousands of entries read it: its code would be most of theirs.
 struct Args {
 	const uint64_t* p;
 	void* data = nullptr;  // bulk data, for the few entries that take it
@@ -130,44 +131,15 @@ struct Args {
 	const at::Tensor& tensor() { return borrow(*p++); }
 	const at::Tensor& needed(const char* name) {
 		const at::Tensor& t = tensor();
-		TORCH_CHECK_TYPE(t.defined(), "argument ", name, " must be a tensor, but got one that is undefined");
+		if (C10_UNLIKELY(!t.defined())) {
+			no_tensor(name);
+		}
 		return t;
 	}
-	std::optional<at::Tensor> opt_tensor() {
-		uint64_t h = *p;
-		const at::Tensor& t = tensor();
-		return h == 0 ? std::nullopt : std::optional<at::Tensor>(t);
-	}
-	// Borrows the words themselves as an array of at::Tensor: no copy, no refcount.
-	at::TensorList tensors() {
-		uint64_t n = next();
-		if (C10_UNLIKELY(n >= kKept)) {
-			return kept(n);
-		}
-		const uint64_t* first = p;
-		p += n;
-		for (uint64_t i = 0; i < n; i++) {
-			TORCH_CHECK_VALUE(first[i] != 0, "element ", i, " of the tensor list is undefined");
-		}
-		return {reinterpret_cast<const at::Tensor*>(first), n};
-	}
-	// A list of its own, in which tensors may be undefined.
-	std::vector<at::Tensor> variables() {
-		std::vector<at::Tensor> list(next());
-		for (auto& t : list) {
-			t = tensor();
-		}
-		return list;
-	}
-	c10::List<std::optional<at::Tensor>> opt_tensors() {
-		c10::List<std::optional<at::Tensor>> list;
-		uint64_t n = next();
-		list.reserve(n);
-		for (uint64_t i = 0; i < n; i++) {
-			list.push_back(opt_tensor());
-		}
-		return list;
-	}
+	std::optional<at::Tensor> opt_tensor();
+	at::TensorList tensors();  // the words themselves as an array of at::Tensor: no copy, no refcount
+	std::vector<at::Tensor> variables();  // a list of its own, in which tensors may be undefined
+	c10::List<std::optional<at::Tensor>> opt_tensors();
 
 	int64_t integer() { return bits<int64_t>(next()); }
 	std::optional<int64_t> opt_integer() {
@@ -196,95 +168,49 @@ struct Args {
 			p++;
 			return at::Scalar(integer());
 		}
-		auto v = opt_scalar();
-		TORCH_CHECK_TYPE(v.has_value(), "expected a number, got none");
-		return *v;
+		return some_scalar();
 	}
-	std::optional<at::Scalar> opt_scalar() {
-		switch (static_cast<Tag>(next())) {
-			case Tag::none: return std::nullopt;
-			case Tag::number: return at::Scalar(number());
-			case Tag::integer: return at::Scalar(integer());
-			case Tag::boolean: return at::Scalar(boolean());
-			case Tag::natural: return at::Scalar(next());
-			case Tag::complex: {
-				double re = number();
-				return at::Scalar(c10::complex<double>(re, number()));
-			}
-		}
-		TORCH_CHECK_TYPE(false, "not a number");
-	}
-	std::vector<at::Scalar> scalars() {
-		std::vector<at::Scalar> list(next());
-		for (auto& s : list) {
-			s = scalar();
-		}
-		return list;
-	}
+	std::optional<at::Scalar> opt_scalar();
+	std::vector<at::Scalar> scalars();
 
-	at::IntArrayRef ints() { return span<int64_t>(next()); }
-	at::OptionalIntArrayRef opt_ints() {
-		uint64_t n = next();
-		return n == kNone ? at::OptionalIntArrayRef() : at::OptionalIntArrayRef(span<int64_t>(n));
-	}
-	c10::SymIntArrayRef symints() { return c10::fromIntArrayRefSlow(ints()); }
-	at::OptionalSymIntArrayRef opt_symints() {
-		auto v = opt_ints();
-		return v ? at::OptionalSymIntArrayRef(c10::fromIntArrayRefSlow(*v)) : at::OptionalSymIntArrayRef();
-	}
-	at::ArrayRef<double> numbers() { return span<double>(next()); }
-	std::optional<at::ArrayRef<double>> opt_numbers() {
-		uint64_t n = next();
-		return n == kNone ? std::nullopt : std::optional<at::ArrayRef<double>>(span<double>(n));
-	}
+	at::IntArrayRef ints();
+	at::OptionalIntArrayRef opt_ints();
+	c10::SymIntArrayRef symints();
+	at::OptionalSymIntArrayRef opt_symints();
+	at::ArrayRef<double> numbers();
+	std::optional<at::ArrayRef<double>> opt_numbers();
 	template <size_t N>
 	std::array<bool, N> booleans() {
 		std::array<bool, N> list{};
 		uint64_t n = next();
-		TORCH_CHECK_VALUE(n == N, "expected ", N, " booleans, got ", n);
+		if (n != N) {
+			not_as_many(N, n);
+		}
 		for (auto& b : list) {
 			b = boolean();
 		}
 		return list;
 	}
 
-	std::string_view string() { return text(next()); }
-	std::optional<std::string_view> opt_string() {
-		uint64_t n = next();
-		return n == kNone ? std::nullopt : std::optional<std::string_view>(text(n));
-	}
+	std::string_view string();
+	std::optional<std::string_view> opt_string();
 
-	at::ScalarType dtype() { return given<at::ScalarType>("dtype"); }
-	std::optional<at::ScalarType> opt_dtype() { return known(optional<at::ScalarType>("dtype")); }
-	at::Layout layout() { return given<at::Layout>("layout"); }
-	std::optional<at::Layout> opt_layout() { return optional<at::Layout>("layout"); }
-	at::MemoryFormat format() { return given<at::MemoryFormat>("memory format"); }
-	std::optional<at::MemoryFormat> opt_format() { return optional<at::MemoryFormat>("memory format"); }
-	at::Device device() {
-		auto d = opt_device();
-		TORCH_CHECK_VALUE(d.has_value(), "a device is needed");
-		return *d;
-	}
-	std::optional<at::Device> opt_device() {
-		uint64_t w = next();
-		if (w == kNone) {
-			return std::nullopt;
-		}
-		auto index = static_cast<at::DeviceIndex>(w & 0xff);
-		if (w >> 8 >= at::COMPILE_TIME_MAX_DEVICE_TYPES || index < -1) {
-			wild("device", w);
-		}
-		return at::Device(static_cast<at::DeviceType>(w >> 8), index);
-	}
-	at::Stream stream() {
-		auto d = device();
-		return at::Stream(at::Stream::UNSAFE, d, integer());
-	}
+	at::ScalarType dtype();
+	std::optional<at::ScalarType> opt_dtype();
+	at::Layout layout();
+	std::optional<at::Layout> opt_layout();
+	at::MemoryFormat format();
+	std::optional<at::MemoryFormat> opt_format();
+	at::Device device();
+	std::optional<at::Device> opt_device();
+	at::Stream stream();
 	// Another type than the handle was made with cannot come here: Go has a type for each.
 	template <class T>
 	T& object(const char* what) {
 		uint64_t w = next();
-		TORCH_CHECK_VALUE(w != 0, "the ", what, " is nil");
+		if (w == 0) {
+			no_object(what);
+		}
 		return static_cast<Object<T>*>(reinterpret_cast<c10::intrusive_ptr_target*>(w))->value;
 	}
 	std::optional<at::Generator> opt_generator() {
@@ -294,49 +220,20 @@ struct Args {
 
  private:
 	at::TensorList kept(uint64_t what);
+	at::Scalar some_scalar();
 	template <class T>
-	at::ArrayRef<T> span(uint64_t n) {
-		static_assert(sizeof(T) == sizeof(uint64_t));
-		auto first = fenced<T>(n);
-		p += n;
-		return {first, n};
-	}
-	std::string_view text(uint64_t n) {
-		auto first = fenced<char>(n);
-		p += (n + 7) / 8;
-		return {first, n};
-	}
+	at::ArrayRef<T> span(uint64_t n);
+	std::string_view text(uint64_t n);
 	template <class T>
-	const T* fenced(uint64_t n) const {
-		auto copy = fence.load(std::memory_order_relaxed);
-		return static_cast<const T*>(C10_UNLIKELY(copy != nullptr) ? copy(p, n * sizeof(T)) : p);
-	}
+	const T* fenced(uint64_t n) const;
 	template <class E>
-	std::optional<E> optional(const char* what) {
-		uint64_t w = next();
-		if (w == kNone) {
-			return std::nullopt;
-		}
-		if (w >= static_cast<uint64_t>(E::NumOptions)) {
-			wild(what, w);
-		}
-		return static_cast<E>(w);
-	}
-	// Undefined has a number among the dtypes, but its elements have no size to divide by.
-	static std::optional<at::ScalarType> known(std::optional<at::ScalarType> d) {
-		if (d == at::ScalarType::Undefined) {
-			wild("dtype", static_cast<uint64_t>(*d));
-		}
-		return d;
-	}
+	std::optional<E> optional(const char* what);
 	template <class E>
-	static std::optional<E> known(std::optional<E> e) { return e; }
-	template <class E>
-	E given(const char* what) {
-		auto v = known(optional<E>(what));
-		TORCH_CHECK_VALUE(v.has_value(), "a ", what, " is needed");
-		return *v;
-	}
+	E given(const char* what);
+
+	[[noreturn]] static void no_tensor(const char* name);
+	[[noreturn]] static void no_object(const char* what);
+	[[noreturn]] static void not_as_many(uint64_t want, uint64_t n);
 };
 
 // Results fills the caller's frame. Words go into out; lists whose length only the
@@ -345,7 +242,7 @@ struct Results {
 	tg_frame* f;
 
 	void put(uint64_t w) { f->out[f->count++] = w; }
-	void tensor(at::Tensor&& t) { put(release(std::move(t))); }
+	void tensor(at::Tensor&& t);
 	void tensor(const at::Tensor& t) { tensor(at::Tensor(t)); }
 	void integer(int64_t v) { put(word(v)); }
 	void number(double v) { put(word(v)); }

@@ -2,11 +2,11 @@ package bundle
 
 import (
 	"archive/tar"
-	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -79,11 +79,8 @@ func addFolders(t *tar.Writer, known map[string]bool, name string) error {
 
 // WriteGzip is [WriteTar], compressed.
 func WriteGzip(ctx context.Context, w io.Writer, files []File) error {
-	z := gzip.NewWriter(w)
-	if err := WriteTar(ctx, z, files); err != nil {
-		return err
-	}
-	return z.Close()
+	z := newCompressor(w)
+	return errors.Join(WriteTar(ctx, z, files), z.Close())
 }
 
 // descriptor names a blob of an image.
@@ -140,11 +137,8 @@ func (l layout) layer(ctx context.Context, files []File) (blob descriptor, conte
 	defer os.Remove(file.Name())
 	defer file.Close()
 	outside, inside := sha256.New(), sha256.New()
-	z := gzip.NewWriter(io.MultiWriter(file, outside))
-	if err := WriteTar(ctx, io.MultiWriter(z, inside), files); err != nil {
-		return blob, "", err
-	}
-	if err := z.Close(); err != nil {
+	z := newCompressor(io.MultiWriter(file, outside))
+	if err := errors.Join(WriteTar(ctx, io.MultiWriter(z, inside), files), z.Close()); err != nil {
 		return blob, "", err
 	}
 	size, err := file.Seek(0, io.SeekCurrent)

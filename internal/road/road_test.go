@@ -86,6 +86,7 @@ func TestREADME(t *testing.T) {
 	if os.Getenv("CI") != "" && watch.alone() {
 		require.Less(t, watch.wall(), maxTime)
 	}
+	u.pathless(t)
 	if *update {
 		u.writeTrial(t, said)
 	}
@@ -182,11 +183,10 @@ func unpack(t *testing.T, image string) (root string) {
 	return root
 }
 
-// stray does what README does not say: the tool without the paths of its sources; a program whose home is gone, and one
-// that is told of it as a folder. Nothing was written into the module cache by all of this.
-func (u *trip) stray(t *testing.T) {
-	dir := filepath.Join(u.home, "hello")
-	out, _ := run(t, dir, prelude+`
+// pathless has the tool work without the paths of its sources. It is not on the way of anybody who follows README, and all of Go's own
+// packages are compiled once more for it.
+func (u *trip) pathless(t *testing.T) {
+	out, _ := run(t, filepath.Join(u.home, "hello"), prelude+`
 step 'go build -trimpath -o ../tool `+module+`/cmd/libtorch'
 step '../tool install'
 step '../tool doctor'
@@ -194,7 +194,11 @@ step 'go mod verify'
 `, u.env)
 	require.Contains(t, out, "has it already")
 	require.Contains(t, out, "all modules verified")
+}
 
+// stray does what README does not say: a program whose home is gone, and one that is told of it as a folder.
+func (u *trip) stray(t *testing.T) {
+	dir := filepath.Join(u.home, "hello")
 	lost := exec.Command(filepath.Join(dir, "hello"))
 	lost.Env = []string{"HOME=" + t.TempDir()}
 	text, err := lost.CombinedOutput()

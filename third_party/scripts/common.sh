@@ -23,6 +23,7 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/libtorch-go
 python=${PYTHON:-python3}
 cuda=auto # or cpu, cuda: the option given
 for_peer=() # --same-python where the Python peer is to be built on the wheels
+lean=       # 1 where only what this machine can use is to be built: the option given
 offline=()  # --from DIR where wheels come from a folder: the option given
 unpacked='' # where libtorch itself is unpacked: the option given, or the home's libtorch
 

@@ -60,18 +60,19 @@ check_libtorch() {
 }
 
 shim() {
-	local torch found headers='' suffix=''
+	local torch found headers='' suffix='' warnings=ON
 	torch=$(torch_dir)
 	[[ -e $torch/lib/libtorch_cpu.so || -n ${LIBTORCH:-} ]] || die "there is no libtorch in $torch: run ./build.sh deps"
 	check_libtorch "$torch"
 	found=$(version_of "$torch")
 	[[ -z ${ASAN:-} ]] || suffix=-asan
+	[[ -z $lean ]] || warnings=OFF
 	local lib=$home/lib$suffix obj=$home/obj$suffix
 	tools
 	! cuda_shim_wanted "$torch" "$found" || headers=$home/headers/nvidia/cu13/include
 	mkdir -p "$lib"
 	configure "$obj" -DLIBTORCH="$torch" -DTG_TORCH_VERSION="$(number_of "$found")" -DOUT="$lib" \
-		-DCMAKE_CXX_COMPILER="$compiler" -DCUDA_HEADERS="$headers" -DASAN="${ASAN:-0}"
+		-DCMAKE_CXX_COMPILER="$compiler" -DCUDA_HEADERS="$headers" -DASAN="${ASAN:-0}" -DWARNINGS="$warnings"
 	compile "$obj"
 	echo "$found" | replace "$lib/version.txt"
 	if [[ $torch != "$home/libtorch/torch" ]]; then
@@ -85,10 +86,11 @@ shim() {
 }
 
 # cuda_shim_wanted TORCH VERSION: whether the CUDA shim can be built, too. It takes no GPU
-# and no CUDA toolkit, but headers, which come with wheels.
+# and no CUDA toolkit, but headers, which come with wheels. Whoever develops compiles it everywhere, and so does who has
+# brought a libtorch, which may go on to another machine.
 cuda_shim_wanted() {
-	if ! compgen -G 'cgo/shim/cuda/*.cc' >/dev/null; then
-		echo "    no CUDA shim: there are no sources in cgo/shim/cuda"
+	if [[ -n $lean && -z ${LIBTORCH:-} ]] && ! want_cuda; then
+		echo "    no CUDA shim: there is no NVIDIA driver here (--cuda builds it)"
 	elif [[ ! -e $1/lib/libtorch_cuda.so ]]; then
 		echo "    no CUDA shim: this libtorch is for the CPU alone"
 	elif ! (wheels "$home/headers" "$(pins HEADERS "$2")"); then

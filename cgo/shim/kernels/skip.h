@@ -205,6 +205,19 @@ INLINE bool skip(const Product& of, int64_t column, float* room, const Load& get
 	return !has_negative_zero(least_bits);
 }
 
+// Calls f for each of V vectors: unrolled for the rules that most have, since the others' code is several times as long.
+template <bool Unrolled, int V, class F>
+INLINE void each(const F& f) {
+	if constexpr (Unrolled) {
+		unrolled<V>(f);
+	} else {
+#pragma GCC unroll 1
+		for (int v = 0; v < V; v++) {
+			f(v);
+		}
+	}
+}
+
 // V vectors of all rows of a product with one piece, with which a parameter is updated: that of a row, which waits for memory and divides,
 // while the next row's sums are made. Its gradient stays in registers. What has been updated cannot be computed again: where b is not finite,
 // or a sum has ended as a negative zero, rows are computed with their zeros.
@@ -223,7 +236,7 @@ void skip_and_update(const Product& of, int64_t column, float* room, const Load&
 		Tile<W, V, 1> sums{};
 		if (row > 0) {
 			const int64_t some = (end - words) / V;
-			unrolled<V>([&](int v) __attribute__((always_inline)) {
+			each<Common, V>([&](int v) __attribute__((always_inline)) {
 				add<W, V>(words, words + some, room, sums);
 				words += some;
 				fetch<Adam>(u, at + ahead * u.width + v * W);

@@ -37,52 +37,41 @@ namespace boxed {
 
 using c10::IValue;
 
-inline const at::Tensor& tensor(const IValue& v) { return v.isNone() ? undefined : v.toTensor(); }
-inline std::vector<at::Tensor> tensors(const IValue& v) { return v.toTensorVector(); }
-inline int64_t integer(const IValue& v) { return v.toInt(); }
-inline std::optional<int64_t> opt_integer(const IValue& v) { return v.isNone() ? std::nullopt : std::optional(v.toInt()); }
-inline std::vector<int64_t> ints(const IValue& v) { return v.toIntVector(); }
-inline std::vector<double> numbers(const IValue& v) { return v.toDoubleVector(); }
-inline double number(const IValue& v) { return v.toDouble(); }
-inline std::optional<double> opt_number(const IValue& v) { return v.isNone() ? std::nullopt : std::optional(v.toDouble()); }
-inline bool boolean(const IValue& v) { return v.toBool(); }
-inline std::optional<bool> opt_boolean(const IValue& v) { return v.isNone() ? std::nullopt : std::optional(v.toBool()); }
-inline at::Scalar scalar(const IValue& v) { return v.toScalar(); }
-inline std::vector<at::Scalar> scalars(const IValue& v) {
-	std::vector<at::Scalar> list;
-	for (const IValue& e : v.toListRef()) {
-		list.push_back(e.toScalar());
-	}
-	return list;
-}
-inline std::optional<at::Scalar> opt_scalar(const IValue& v) { return v.isNone() ? std::nullopt : std::optional(v.toScalar()); }
-inline std::string_view string(const IValue& v) { return v.toStringView(); }
-inline std::optional<std::string_view> opt_string(const IValue& v) {
-	return v.isNone() ? std::nullopt : std::optional(v.toStringView());
-}
-inline std::optional<at::Layout> opt_layout(const IValue& v) { return v.isNone() ? std::nullopt : std::optional(v.toLayout()); }
-inline std::optional<at::MemoryFormat> opt_format(const IValue& v) {
-	return v.isNone() ? std::nullopt : std::optional(v.toMemoryFormat());
-}
-inline at::ScalarType dtype(const IValue& v) { return v.toScalarType(); }
-inline std::optional<at::ScalarType> opt_dtype(const IValue& v) {
-	return v.isNone() ? std::nullopt : std::optional(v.toScalarType());
-}
-
 // Optional lists that own their elements for the call.
 struct OptNumbers {
 	std::vector<double> list;
 	bool given;
 	operator std::optional<at::ArrayRef<double>>() const { return given ? std::optional(at::ArrayRef<double>(list)) : std::nullopt; }
 };
-inline OptNumbers opt_numbers(const IValue& v) { return v.isNone() ? OptNumbers{{}, false} : OptNumbers{v.toDoubleVector(), true}; }
 
 struct OptInts {
 	std::vector<int64_t> list;
 	bool given;
 	operator at::OptionalIntArrayRef() const { return given ? at::OptionalIntArrayRef(list) : at::OptionalIntArrayRef(); }
 };
-inline OptInts opt_ints(const IValue& v) { return v.isNone() ? OptInts{{}, false} : OptInts{v.toIntVector(), true}; }
+
+// What a value is, in unboxed.cc: hundreds of rules ask.
+const at::Tensor& tensor(const IValue& v);
+std::vector<at::Tensor> tensors(const IValue& v);
+int64_t integer(const IValue& v);
+std::optional<int64_t> opt_integer(const IValue& v);
+std::vector<int64_t> ints(const IValue& v);
+OptInts opt_ints(const IValue& v);
+double number(const IValue& v);
+std::optional<double> opt_number(const IValue& v);
+std::vector<double> numbers(const IValue& v);
+OptNumbers opt_numbers(const IValue& v);
+bool boolean(const IValue& v);
+std::optional<bool> opt_boolean(const IValue& v);
+at::Scalar scalar(const IValue& v);
+std::optional<at::Scalar> opt_scalar(const IValue& v);
+std::vector<at::Scalar> scalars(const IValue& v);
+std::string_view string(const IValue& v);
+std::optional<std::string_view> opt_string(const IValue& v);
+std::optional<at::Layout> opt_layout(const IValue& v);
+std::optional<at::MemoryFormat> opt_format(const IValue& v);
+at::ScalarType dtype(const IValue& v);
+std::optional<at::ScalarType> opt_dtype(const IValue& v);
 
 }  // namespace boxed
 }  // namespace tg

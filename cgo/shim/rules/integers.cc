@@ -3,6 +3,8 @@
 
 #include <ATen/native/TypeProperties.h>
 
+#include <functional>
+
 namespace tg::rule {
 namespace {
 
@@ -29,22 +31,25 @@ bool contains(const Tensor& t, int64_t v) {
 	});
 }
 
+// reader is what reads one element of t.
+auto reader(const Tensor& t) {
+	return with_integers(t, [](auto zero) -> int64_t (*)(const char*) {
+		return [](const char* at) { return static_cast<int64_t>(*reinterpret_cast<const decltype(zero)*>(at)); };
+	});
+}
+
 [[noreturn]] void past(int64_t least, at::ScalarType type) {
 	TORCH_CHECK_VALUE(false, "integer overflow: ", least, " divided by -1 is past the largest ", type == at::kLong ? "int64" : "int32");
 }
 
 // meets tells whether asked is true of elements of x and other that meet where these are
 // broadcast against each other.
-template <class F>
-bool meets(const Tensor& x, const Tensor& other, F&& asked) {
+bool meets(const Tensor& x, const Tensor& other, const std::function<bool(int64_t, int64_t)>& asked) {
+	auto a = reader(x), b = reader(other);
 	bool found = false;
-	with_integers(x, [&](auto a) {
-		with_integers(other, [&](auto b) {
-			each_pair<decltype(a), decltype(b)>(x, other, [&](auto p, auto q) {
-				found = asked(static_cast<int64_t>(p), static_cast<int64_t>(q));
-				return !found;
-			});
-		});
+	each_pair(x, other, [&](const char* p, const char* q) {
+		found = asked(a(p), b(q));
+		return !found;
 	});
 	return found;
 }

@@ -85,4 +85,41 @@ bool fit(const at::Tensor& a, const at::Tensor& b) {
 	return true;
 }
 
+void each_pair(const at::Tensor& a, const at::Tensor& b, const std::function<bool(const char*, const char*)>& f) {
+	int64_t dims = std::max(a.dim(), b.dim());
+	std::vector<int64_t> sizes(dims, 1), as(dims, 0), bs(dims, 0), index(dims);
+	auto take = [&](const at::Tensor& t, std::vector<int64_t>& strides) {
+		for (auto d : c10::irange(t.dim())) {
+			auto at = dims - t.dim() + d;
+			if (t.size(d) != 1) {
+				sizes[at] = t.size(d);
+				strides[at] = t.stride(d) * static_cast<int64_t>(t.element_size());
+			}
+		}
+	};
+	take(a, as);
+	take(b, bs);
+	if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) {
+		return;
+	}
+	auto pa = static_cast<const char*>(a.const_data_ptr());
+	auto pb = static_cast<const char*>(b.const_data_ptr());
+	while (f(pa, pb)) {
+		int64_t d = dims - 1;
+		for (; d >= 0; d--) {
+			pa += as[d];
+			pb += bs[d];
+			if (++index[d] < sizes[d]) {
+				break;
+			}
+			pa -= as[d] * sizes[d];
+			pb -= bs[d] * sizes[d];
+			index[d] = 0;
+		}
+		if (d < 0) {
+			return;
+		}
+	}
+}
+
 }  // namespace tg::rule

@@ -7,6 +7,7 @@
 #include <c10/util/complex.h>
 #include <c10/util/irange.h>
 
+#include <functional>
 #include <limits>
 
 #include "wire.h"
@@ -78,52 +79,12 @@ bool any(const at::Tensor& t, F&& asked) {
 bool within(const at::Tensor& t, double most);
 inline bool finite(const at::Tensor& t) { return within(t, std::numeric_limits<double>::max()); }
 
-// each_pair calls f with the elements of a and b, broadcast against each other, until it
-// returns false. The shapes have to fit; see fit.
+// fit tells whether shapes can be broadcast against each other.
 bool fit(const at::Tensor& a, const at::Tensor& b);
 
-template <class A, class B, class F>
-void each_pair(const at::Tensor& a, const at::Tensor& b, F&& f) {
-	int64_t dims = std::max(a.dim(), b.dim());
-	std::vector<int64_t> sizes(dims, 1), as(dims, 0), bs(dims, 0), index(dims);
-	auto take = [&](const at::Tensor& t, std::vector<int64_t>& strides) {
-		for (auto d : c10::irange(t.dim())) {
-			auto at = dims - t.dim() + d;
-			if (t.size(d) != 1) {
-				sizes[at] = t.size(d);
-				strides[at] = t.stride(d);
-			}
-		}
-	};
-	take(a, as);
-	take(b, bs);
-	auto pa = static_cast<const A*>(a.const_data_ptr());
-	auto pb = static_cast<const B*>(b.const_data_ptr());
-	for (auto n : sizes) {
-		if (n == 0) {
-			return;
-		}
-	}
-	for (;;) {
-		if (!f(*pa, *pb)) {
-			return;
-		}
-		int64_t d = dims - 1;
-		for (; d >= 0; d--) {
-			pa += as[d];
-			pb += bs[d];
-			if (++index[d] < sizes[d]) {
-				break;
-			}
-			pa -= as[d] * sizes[d];
-			pb -= bs[d] * sizes[d];
-			index[d] = 0;
-		}
-		if (d < 0) {
-			return;
-		}
-	}
-}
+// each_pair calls f with where elements of a and b lie, broadcast against each other, until it
+// returns false. The shapes have to fit.
+void each_pair(const at::Tensor& a, const at::Tensor& b, const std::function<bool(const char*, const char*)>& f);
 
 // with_integers calls f with a zero of the type of t's elements, for tensors of integers.
 template <class F>
