@@ -142,7 +142,7 @@ func defaultVersion(source string) (string, error) {
 
 // build runs the module's own script, which may lie in a read-only module cache.
 func (r request) build(ctx context.Context, out io.Writer, source, dir, shared string) error {
-	args := []string{filepath.Join(source, "build.sh"), "--lean", "--home", dir}
+	args := []string{filepath.Join(source, "build.sh"), "--home", dir, "--lean"}
 	if shared != "" {
 		args = append(args, "--torch", shared)
 	}

