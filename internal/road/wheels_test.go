@@ -37,6 +37,7 @@ func TestWheelsFromAFolder(t *testing.T) {
 	}
 	folder, dest := t.TempDir(), filepath.Join(t.TempDir(), "dest")
 	fetch := func() (string, error) {
+		dest := filepath.Dir(dest) + "/../" + filepath.Base(filepath.Dir(dest)) + "/dest" // as where --home is told relative to another folder
 		cmd := exec.Command(python, filepath.Join(checkout, "third_party", "scripts", "wheels.py"), t.TempDir(), dest, "--from", folder,
 			string(pin[0]))
 		out, err := cmd.CombinedOutput()
@@ -71,6 +72,40 @@ func TestWheelsFromAFolder(t *testing.T) {
 		require.Len(t, left, 1, "%v", left)
 		left, _ = os.ReadDir(leads)
 		require.Empty(t, left)
+	}
+}
+
+// Nothing is written for a wheel one of whose files would be outside of the folder.
+func TestWheelThatReachesOutside(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("there is no Python: ", err)
+	}
+	scripts, err := filepath.Abs(filepath.Join(checkout, "third_party", "scripts"))
+	require.NoError(t, err)
+	for _, name := range []string{"../outside", "a/../../outside", "a.data/purelib/../../outside", filepath.Join(t.TempDir(), "outside")} {
+		dir := t.TempDir()
+		var wheel bytes.Buffer
+		archive := zip.NewWriter(&wheel)
+		for _, member := range []string{"inside", name} {
+			_, err := archive.Create(member)
+			require.NoError(t, err)
+		}
+		require.NoError(t, archive.Close())
+		path := filepath.Join(dir, "a.whl")
+		require.NoError(t, os.WriteFile(path, wheel.Bytes(), 0o644))
+		dest := filepath.Join(dir, "place", "dest")
+		const unpack = "import sys, wheels; from pathlib import Path; wheels.unpack({'a.whl': Path(sys.argv[1])}, Path(sys.argv[2]))"
+		cmd := exec.Command(python, "-c", unpack, path, dest)
+		cmd.Env = append(os.Environ(), "PYTHONPATH="+scripts, "PYTHONDONTWRITEBYTECODE=1")
+		out, err := cmd.CombinedOutput()
+		require.Error(t, err)
+		require.Contains(t, string(out), "reaches outside its folder: "+name)
+		require.NoDirExists(t, dest)
+		require.NoFileExists(t, filepath.Join(dest+".partial", "inside"))
+		for _, folder := range []string{filepath.Dir(dest), dir} {
+			require.NoFileExists(t, filepath.Join(folder, "outside"))
+		}
 	}
 }
 

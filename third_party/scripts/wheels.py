@@ -285,7 +285,7 @@ def extract(file, wheel, dest, workers):
         return
     wanted = {info: dest / place(info.filename) for info in members(file, wheel)}
     for info, target in wanted.items():  # before the first is written: there are no links in dest
-        if not Path(os.path.normpath(target)).is_relative_to(dest):
+        if not Path(os.path.normpath(target)).is_relative_to(os.path.normpath(dest)):
             raise Failure(f"{wheel.name} reaches outside its folder: {info.filename}")
     for folder in {target.parent for target in wanted.values()}:
         folder.mkdir(parents=True, exist_ok=True)
