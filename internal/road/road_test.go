@@ -106,8 +106,6 @@ func depart(t *testing.T) *trip {
 	download.Dir = root
 	said, err := download.CombinedOutput()
 	require.NoError(t, err, "%s", said)
-	modules, err := exec.Command("go", "env", "GOMODCACHE").Output()
-	require.NoError(t, err)
 	python, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
 	require.NoError(t, err)
 	cache, err := os.UserCacheDir()
@@ -121,7 +119,7 @@ func depart(t *testing.T) *trip {
 	require.NoError(t, os.WriteFile(filepath.Join(home, "photo.jpg"), u.photo, 0o644))
 	u.env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "PYTHON=" + strings.TrimSpace(string(python)), "GOTOOLCHAIN=local",
 		"GOSUMDB=off",
-		"GOPROXY=file://" + proxy + ",file://" + strings.TrimSpace(string(modules)) + "/cache/download,off"}
+		"GOPROXY=file://" + proxy + ",file://" + goEnv(t, "GOMODCACHE") + "/cache/download,off"}
 	for _, name := range []string{"CXX", "CC", "TMPDIR", "CMAKE_CXX_COMPILER_LAUNCHER"} {
 		if value, set := os.LookupEnv(name); set {
 			u.env = append(u.env, name+"="+value)
@@ -131,6 +129,13 @@ func depart(t *testing.T) *trip {
 		u.env = append(u.env, "CCACHE_DIR="+filepath.Join(cache, "ccache"), "CCACHE_BASEDIR="+home, "CCACHE_NOHASHDIR=1")
 	}
 	return u
+}
+
+// goEnv is one of Go's settings on this machine.
+func goEnv(t *testing.T, name string) string {
+	text, err := exec.Command("go", "env", name).Output()
+	require.NoError(t, err)
+	return strings.TrimSpace(string(text))
 }
 
 // ship does what README says of other machines, and what its Dockerfile does, and has the program answer where there is
@@ -184,16 +189,15 @@ func unpack(t *testing.T, image string) (root string) {
 }
 
 // pathless has the tool work without the paths of its sources. It is not on the way of anybody who follows README, and all of Go's own
-// packages would be compiled once more for it, where the machine's cache has not got them.
+// packages would be compiled once more for it, where the machine's cache has not got them. Nothing was written into the module cache by
+// all that came before.
 func (u *trip) pathless(t *testing.T) {
-	cache, err := exec.Command("go", "env", "GOCACHE").Output()
-	require.NoError(t, err)
 	out, _ := run(t, filepath.Join(u.home, "hello"), prelude+`
 step 'go build -trimpath -o ../tool `+module+`/cmd/libtorch'
 step '../tool install'
 step '../tool doctor'
 step 'go mod verify'
-`, append(u.env, "GOCACHE="+strings.TrimSpace(string(cache))))
+`, append(u.env, "GOCACHE="+goEnv(t, "GOCACHE")))
 	require.Contains(t, out, "has it already")
 	require.Contains(t, out, "all modules verified")
 }

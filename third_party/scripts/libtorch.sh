@@ -29,10 +29,17 @@ short() { echo "${1#"$root"/}"; }
 cuda_state() {
 	if compgen -G "$(libtorch_dir)/nvidia/cudnn*" >/dev/null; then
 		echo "with the CUDA libraries"
-	elif [[ $cuda == cpu ]]; then
-		echo "without the CUDA libraries (--cpu)"
 	else
-		echo "without the CUDA libraries (no NVIDIA driver here; --cuda fetches them)"
+		echo "without the CUDA libraries ($(no_cuda "fetches them"))"
+	fi
+}
+
+# no_cuda WHAT: why CUDA is left out, where it is not wanted, and what --cuda does otherwise.
+no_cuda() {
+	if [[ $cuda == cpu ]]; then
+		echo "--cpu"
+	else
+		echo "no NVIDIA driver here; --cuda $1"
 	fi
 }
 
@@ -90,7 +97,7 @@ shim() {
 # brought a libtorch, which may go on to another machine.
 cuda_shim_wanted() {
 	if [[ -n $lean && -z ${LIBTORCH:-} ]] && ! want_cuda; then
-		echo "    no CUDA shim: there is no NVIDIA driver here (--cuda builds it)"
+		echo "    no CUDA shim: $(no_cuda "builds it")"
 	elif [[ ! -e $1/lib/libtorch_cuda.so ]]; then
 		echo "    no CUDA shim: this libtorch is for the CPU alone"
 	elif ! (wheels "$home/headers" "$(pins HEADERS "$2")"); then
