@@ -31,10 +31,7 @@ checks() {
 deep() {
 	step readers
 	step fuzzed
-	step oldest_and_newest
-	step emulated
-	step asan
-	step hardened
+	side_by_side "asan sanitized emulated" "oldest_and_newest hardened"
 	echo "==> all passed"
 }
 

@@ -133,7 +133,7 @@ var suites = []suite{
 			"ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1",
 		},
 		flags: []string{"-asan", "-short"}, packages: []string{"./cgo", "./torch", "./torch/nn"}, without: watched + "|Allocate",
-		reports: regexp.MustCompile(`ERROR: (Address|Leak)Sanitizer|: runtime error: `),
+		reports: regexp.MustCompile(`ERROR: (Address|Leak)Sanitizer|: runtime error: |^SIGILL: `),
 	},
 }
 
