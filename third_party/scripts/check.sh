@@ -31,7 +31,7 @@ checks() {
 deep() {
 	step readers
 	step fuzzed
-	side_by_side "asan sanitized emulated" "oldest_and_newest hardened"
+	side_by_side "asan sanitized" "oldest_and_newest emulated hardened"
 	echo "==> all passed"
 }
 
