@@ -31,7 +31,10 @@ checks() {
 deep() {
 	step readers
 	step fuzzed
-	side_by_side "asan sanitized" "oldest_and_newest emulated hardened"
+	step oldest_and_newest
+	step emulated
+	step asan
+	step hardened
 	echo "==> all passed"
 }
 

@@ -15,27 +15,6 @@ step() {
 	echo "    $1: $((tenths / 10)).$((tenths % 10)) s"
 }
 
-# side_by_side STEPS STEPS: two lists of steps at once, for such as leave processors free. What the second ones write is shown at the end; both
-# go on where the other has failed, so that one run tells of all.
-side_by_side() {
-	local said first second failed=''
-	said=$(mktemp)
-	set -m # groups of their own: whoever interrupts this ends what they have started, too
-	for name in $1; do step "$name"; done &
-	first=$!
-	for name in $2; do step "$name"; done >"$said" 2>&1 &
-	second=$!
-	set +m
-	# shellcheck disable=SC2064 # their numbers are known now
-	trap "kill -- -$first -$second 2>/dev/null; rm -f '$said'" EXIT
-	wait "$first" || failed+=" one of $1;"
-	wait "$second" || failed+=" one of $2;"
-	trap - EXIT
-	cat "$said"
-	rm -f "$said"
-	[[ -z $failed ]] || die "failed:$failed see above"
-}
-
 has() { command -v "$1" >/dev/null 2>&1; }
 
 need_go() { has go || die "there is no go: install Go 1.26 or later"; }
