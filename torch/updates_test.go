@@ -74,55 +74,60 @@ var optimizerRules = []optimizerRule{
 }
 
 // A parameter that is updated by a product has the bits of libtorch's kernel with that as its gradient: before the order of the product's
-// sums is known and afterwards, whatever numbers there are.
+// sums is known and afterwards, whatever numbers there are, and however many vectors of them.
 func TestUpdateByProduct(t *testing.T) {
 	torchtest.NoLeaks(t)
 	threads := torch.NumThreads()
 	defer torch.SetNumThreads(threads)
-	const known, rows, depth = 40, 48, 64
 	for i, o := range optimizerRules {
 		torch.SetNumThreads(1 + i%2)
-		columns := 70 + 2*i // an order is found for each size
+		some := 70 + 2*i // an order is found for each size
 		if i == 0 {
-			columns-- // numbers that fill no vector
+			some-- // numbers that fill no vector
 		}
-		same := func(where any, a, b torch.Tensor, at float64) {
-			want := o.state(rows, columns)
-			var got []torch.Tensor
-			for _, t := range want {
-				got = append(got, t.Clone())
-			}
-			torch.Unsafe(func() {
-				o.byLibtorch(want, a.MM(b), at)
-				o.byProduct(got, a, b, at)
-			})
-			for k := range want {
-				bits := func(t torch.Tensor) torch.Tensor { return t.MaskedFill(t.IsNaN(), math.NaN()).ViewDType(torch.Int32) }
-				require.True(t, bits(got[k]).Equal(bits(want[k])), "%+v, %v: %v, expected %v", o, where, got[k], want[k])
-			}
+		for _, columns := range []int{some, 16 * (i + 1)} {
+			torch.Scope(func() { o.updatesByProduct(t, columns) })
 		}
-		torch.Scope(func() {
-			gradient, input := torch.RandN(depth, rows).ReLU(), torch.RandN(depth, columns)
-			for at := range known {
-				torch.Scope(func() { same(at, gradient.T(), input, float64(at+1)) })
-			}
-			for name, odd := range map[string]func(a, b torch.Tensor){
-				"infinity":     func(_, b torch.Tensor) { b.Index(3, 7).FillInPlace(math.Inf(1)) },
-				"no number":    func(_, b torch.Tensor) { b.Index(5, columns-1).FillInPlace(math.NaN()) },
-				"not finite a": func(a, _ torch.Tensor) { a.Index(1, 1).FillInPlace(math.Inf(-1)) },
-				"negative zero": func(a, b torch.Tensor) {
-					const tiny = 1e-30
-					a.Select(0, 2).ZeroInPlace()
-					a.Index(2, 0).FillInPlace(tiny)
-					b.Select(1, 3).FillInPlace(-1) // it stays one, unless it is added to zero
-					b.Select(0, 0).FillInPlace(-tiny)
-				},
-			} {
-				a, b := gradient.Clone().T(), input.Clone()
-				odd(a, b)
-				same(name, a, b, 50)
-			}
+	}
+}
+
+// updatesByProduct updates parameters with so many columns both ways.
+func (o optimizerRule) updatesByProduct(t *testing.T, columns int) {
+	const known, rows, depth = 40, 48, 64
+	same := func(where any, a, b torch.Tensor, at float64) {
+		want := o.state(rows, columns)
+		var got []torch.Tensor
+		for _, t := range want {
+			got = append(got, t.Clone())
+		}
+		torch.Unsafe(func() {
+			o.byLibtorch(want, a.MM(b), at)
+			o.byProduct(got, a, b, at)
 		})
+		for k := range want {
+			bits := func(t torch.Tensor) torch.Tensor { return t.MaskedFill(t.IsNaN(), math.NaN()).ViewDType(torch.Int32) }
+			require.True(t, bits(got[k]).Equal(bits(want[k])), "%+v, %d, %v: %v, expected %v", o, columns, where, got[k], want[k])
+		}
+	}
+	gradient, input := torch.RandN(depth, rows).ReLU(), torch.RandN(depth, columns)
+	for at := range known {
+		torch.Scope(func() { same(at, gradient.T(), input, float64(at+1)) })
+	}
+	for name, odd := range map[string]func(a, b torch.Tensor){
+		"infinity":     func(_, b torch.Tensor) { b.Index(3, 7).FillInPlace(math.Inf(1)) },
+		"no number":    func(_, b torch.Tensor) { b.Index(5, columns-1).FillInPlace(math.NaN()) },
+		"not finite a": func(a, _ torch.Tensor) { a.Index(1, 1).FillInPlace(math.Inf(-1)) },
+		"negative zero": func(a, b torch.Tensor) {
+			const tiny = 1e-30
+			a.Select(0, 2).ZeroInPlace()
+			a.Index(2, 0).FillInPlace(tiny)
+			b.Select(1, 3).FillInPlace(-1) // it stays one, unless it is added to zero
+			b.Select(0, 0).FillInPlace(-tiny)
+		},
+	} {
+		a, b := gradient.Clone().T(), input.Clone()
+		odd(a, b)
+		same(name, a, b, 50)
 	}
 }
 

@@ -104,10 +104,11 @@ int64_t piece_of(const Order& order, int64_t depth) {
 }
 
 // The vectors of a piece of b that lie near each other: as many as stay near, and nearly as many each time.
-int64_t vectors_of(int64_t columns, int64_t piece, int64_t vector) {
+int64_t vectors_of(const Product& p, int64_t vector) {
 	constexpr int64_t near = 1 << 15, least = 4;
-	int64_t most = std::clamp<int64_t>(near / (piece * vector * int64_t{sizeof(float)}), least, Picked::most);
-	int64_t all = std::max<int64_t>(1, columns / vector), parts = (all + most - 1) / most;
+	const int64_t some = near / (p.picked.piece * vector * int64_t{sizeof(float)});
+	const int64_t most = std::clamp<int64_t>(some, least, Product::most(vector, p.update != nullptr));
+	int64_t all = std::max<int64_t>(1, p.columns / vector), parts = (all + most - 1) / most;
 	return (all + parts - 1) / parts;
 }
 
@@ -144,7 +145,7 @@ bool skip(const convolution::Processor& k, const Layout& l, const Order& order, 
 		p.a = a.const_data_ptr<float>(), p.a_row = l.depth, p.a_step = 1;
 	}
 	p.picked.piece = piece_of(order, l.depth);
-	p.picked.vectors = vectors_of(l.columns, p.picked.piece, k.images.vector);
+	p.picked.vectors = vectors_of(p, k.images.vector);
 	Tensor words = at::detail::empty_cpu({l.rows, l.depth + p.pieces()}, at::kLong);
 	p.picked.words = static_cast<uint64_t*>(words.mutable_data_ptr());
 	p.picked.counts = words.mutable_data_ptr<int64_t>() + l.rows * l.depth;

@@ -58,6 +58,9 @@ struct Product {
 	const Update* update = nullptr;  // what takes the place of writing to c, of the rows and columns from these on
 	int64_t row = 0, column = 0;
 
+	// The most vectors of what was picked, of so many numbers: fewer beside what an update keeps, where registers are few.
+	static constexpr int most(int64_t numbers, bool updates) { return updates && numbers < whole ? 6 : Picked::most; }
+
 	int64_t block() const { return order.block < depth ? order.block : depth; }
 	int64_t pieces() const { return (depth + picked.piece - 1) / picked.piece; }
 };

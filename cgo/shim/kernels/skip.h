@@ -223,7 +223,6 @@ INLINE void each(const F& f) {
 // or a sum has ended as a negative zero, rows are computed with their zeros.
 template <bool Adam, bool Common, int W, int V, class Load, class Store>
 void skip_and_update(const Product& of, int64_t column, float* room, const Load& get, const Store& put) {
-	constexpr int64_t ahead = 4;  // rows: processors do not foresee where the next one lies
 	const Product p = of;  // as above
 	const Update u = known<Adam, Common>(*p.update);
 	bool odd = !gather<W, V>(p, column, 0, p.depth, get, room);
@@ -235,12 +234,12 @@ void skip_and_update(const Product& of, int64_t column, float* room, const Load&
 		const uint64_t* const end = words + (row < p.rows ? p.picked.counts[row] : 0);
 		Tile<W, V, 1> sums{};
 		if (row > 0) {
-			const int64_t some = (end - words) / V;
-			each<Common, V>([&](int v) __attribute__((always_inline)) {
+			Steps<Adam, Common, W, V> steps;
+			const int64_t some = (end - words) / steps.times;
+			each<Common, steps.times>([&](int time) __attribute__((always_inline)) {
 				add<W, V>(words, words + some, room, sums);
 				words += some;
-				fetch<Adam>(u, at + ahead * u.width + v * W);
-				step<Adam>(u, at + v * W, gradient[v], get, put);
+				steps.advance(u, time, at, gradient, get, put);
 			});
 		}
 		add<W, V>(words, end, room, sums);
@@ -264,15 +263,17 @@ INLINE bool skip_vectors(int64_t vectors, const Product& p, int64_t column, floa
 			return skip_vectors<W, M - 1>(vectors, p, column, room, get, put);
 		}
 	}
-	if (p.update == nullptr) {
-		return skip<W, M>(p, column, room, get, put);
+	if constexpr (M <= Product::most(W, true)) {
+		if (p.update != nullptr) {
+			auto run = [&]<bool Adam>() {
+				auto own = is_common(*p.update) ? skip_and_update<Adam, true, W, M, Load, Store> : skip_and_update<Adam, false, W, M, Load, Store>;
+				own(p, column, room, get, put);
+			};
+			p.update->kind == Update::sgd ? run.template operator()<false>() : run.template operator()<true>();
+			return true;
+		}
 	}
-	auto run = [&]<bool Adam>() {
-		auto own = is_common(*p.update) ? skip_and_update<Adam, true, W, M, Load, Store> : skip_and_update<Adam, false, W, M, Load, Store>;
-		own(p, column, room, get, put);
-	};
-	p.update->kind == Update::sgd ? run.template operator()<false>() : run.template operator()<true>();
-	return true;
+	return skip<W, M>(p, column, room, get, put);
 }
 
 // The product of what was picked from a; false if its bits may be others.

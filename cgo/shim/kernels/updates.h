@@ -8,9 +8,9 @@ namespace tg::matrices {
 namespace {
 
 // The mean moves towards the gradient: from the nearer end, as lerp does.
-template <class V>
+template <bool Near, class V>
 INLINE V moved(const Update& u, V mean, V gradient) {
-	const bool near = u.taken < 0.5f && u.taken > -0.5f;
+	const bool near = Near || (u.taken < 0.5f && u.taken > -0.5f);
 	const float weight = near ? u.taken : u.taken - 1.0f;
 	return convolution::multiplied_and_added(weight - V{}, gradient - mean, near ? mean : gradient);
 }
@@ -35,20 +35,33 @@ INLINE void sgd(const Update& u, V& param, V& mean, V gradient) {
 	param = multiplied_and_added(gradient, u.step - V{}, param);
 }
 
-template <bool Rest, class V>
-INLINE void adam(const Update& u, V& param, V& mean, V& square, V gradient) {
+// Adam's averages with the gradient; the root of that of squares.
+template <bool Rest, bool Near, class V>
+INLINE V averaged(const Update& u, V& mean, V& square, V gradient) {
 	using convolution::multiplied_and_added;
-	if (u.kind == Update::adamw) {
-		param = u.decay != 1 ? convolution::rounded(param * u.decay) : param;
-	} else if (u.decay != 0) {
-		gradient = multiplied_and_added(param, u.decay - V{}, gradient);
-	}
-	mean = moved(u, mean, gradient);
+	mean = moved<Near>(u, mean, gradient);
 	const V taken = convolution::rounded(u.square_taken * gradient);
 	square = Rest ? multiplied_and_added(square, u.square_kept - V{}, convolution::rounded(taken * gradient))
 	              : multiplied_and_added(taken, gradient, convolution::rounded(square * u.square_kept));
-	V scale = convolution::rounded(convolution::square_root(square) / u.square_scale) + u.epsilon;
-	param += convolution::rounded(convolution::rounded(u.step * mean) / scale);
+	return convolution::square_root(square);
+}
+
+// What a parameter is to become more by them.
+template <class V>
+INLINE V change(const Update& u, V mean, V root) {
+	V scale = convolution::rounded(root / u.square_scale) + u.epsilon;
+	return convolution::rounded(convolution::rounded(u.step * mean) / scale);
+}
+
+template <bool Rest, class V>
+INLINE void adam(const Update& u, V& param, V& mean, V& square, V gradient) {
+	if (u.kind == Update::adamw) {
+		param = convolution::rounded(param * u.decay);
+	} else if (u.decay != 0) {
+		gradient = convolution::multiplied_and_added(param, u.decay - V{}, gradient);
+	}
+	const V root = averaged<Rest, false>(u, mean, square, gradient);
+	param += change(u, mean, root);
 }
 
 // Most rules have a mean and none of the other options: SGD's, whose gradient is not decayed, and AdamW's.
@@ -64,7 +77,7 @@ INLINE Update known(Update u) {
 		u.kind = Adam ? Update::adamw : Update::sgd;
 		u.maximize = u.nesterov = false;
 		u.decay = Adam ? u.decay : 0;
-		if (u.mean == nullptr || (Adam && (u.taken >= 0.5f || u.taken <= -0.5f))) {
+		if (u.mean == nullptr) {
 			__builtin_unreachable();
 		}
 	}
@@ -106,6 +119,52 @@ INLINE void step(const Update& u, int64_t at, V gradient, const Load& get, const
 	}
 	put(u.param + at, param);
 }
+
+// The steps of V vectors that lie side by side, as many of which begin at each time as share what is read for them. Those of AdamW's common
+// rule take three times, for one part each: a processor that lets results go in their order holds too few of them to begin another chain of a
+// root and two divisions before one is through.
+template <bool Adam, bool Common, int W, int V>
+struct Steps {
+	static constexpr bool chained = Adam && Common;
+	static constexpr int together = Common ? 2 : 1, begins = (V + together - 1) / together, times = chained ? begins + 2 : begins;
+	static constexpr int64_t ahead = 4;  // rows: processors do not foresee where the next one lies
+
+	Vec<W> mean[V], root[V], more[V];
+
+	// Calls f for each vector that began at that time.
+	template <class F>
+	static INLINE void some(int time, const F& f) {
+		for (int v = time * together; time >= 0 && v < convolution::least(V, (time + 1) * together); v++) {
+			f(v);
+		}
+	}
+
+	// What is to be done at that time to the numbers that lie there.
+	template <class Load, class Store>
+	INLINE void advance(const Update& u, int time, int64_t at, const Vec<W>* gradient, const Load& get, const Store& put) {
+		auto begin = [&](int v) __attribute__((always_inline)) {
+			const int64_t i = at + v * W;
+			fetch<Adam>(u, i + ahead * u.width);
+			if constexpr (chained) {
+				Vec<W> square = get(u.square + i);
+				mean[v] = get(u.mean + i);
+				root[v] = averaged<false, true>(u, mean[v], square, gradient[v]);
+				put(u.mean + i, mean[v]);
+				put(u.square + i, square);
+			} else {
+				step<Adam>(u, i, gradient[v], get, put);
+			}
+		};
+		if constexpr (chained) {
+			some(time - 2, [&](int v) __attribute__((always_inline)) {
+				float* param = u.param + at + v * W;
+				put(param, convolution::rounded(get(param) * u.decay) + more[v]);
+			});
+			some(time - 1, [&](int v) __attribute__((always_inline)) { more[v] = change(u, mean[v], root[v]); });
+		}
+		some(time, begin);
+	}
+};
 
 // A row of numbers of the gradient.
 template <int W>
