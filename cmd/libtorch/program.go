@@ -162,8 +162,10 @@ func benchProgram(ctx context.Context, args []string, out io.Writer) error {
 	}
 	sides := []side{{name: "node by node", run: module.RunContext}}
 	for _, k := range kinds(ctx, program, inputs, strings.HasPrefix(*device, "cuda")) {
-		k.options.ExampleInputs = inputs
-		compiled, err := export.Compile(program, k.options)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		compiled, err := k.compile(program, inputs)
 		switch {
 		case err != nil && k.optional:
 			if _, err := fmt.Fprintf(out, "%-12s %v\n", k.name, err); err != nil {
@@ -203,20 +205,32 @@ type kind struct {
 	name     string
 	options  export.CompileOptions
 	optional bool
+	refused  error // what options could not be made for
+}
+
+func (k kind) compile(program *export.Program, inputs []any) (*export.Compiled, error) {
+	if k.refused != nil {
+		return nil, k.refused
+	}
+	k.options.ExampleInputs = inputs
+	return export.Compile(program, k.options)
 }
 
 // kinds are the ways to compile a program.
 func kinds(ctx context.Context, program *export.Program, inputs []any, onCard bool) []kind {
-	list := []kind{{"exact", export.CompileOptions{Exact: true}, false}, {"fused", export.CompileOptions{}, false},
-		{"bfloat16", export.CompileOptions{DType: torch.BFloat16}, true}}
+	list := []kind{{name: "exact", options: export.CompileOptions{Exact: true}}, {name: "fused"}}
+	choose := func(name string, options export.CompileOptions, refused error) {
+		list = append(list, kind{name, options, true, refused})
+	}
+	choose("bfloat16", export.CompileOptions{DType: torch.BFloat16}, nil)
 	if onCard {
-		return append(list, kind{"float16", export.CompileOptions{DType: torch.Float16}, true})
+		choose("float16", export.CompileOptions{DType: torch.Float16}, nil)
+		return list
 	}
-	list = append(list, kind{"bf16 weights", export.CompileOptions{Weights: torch.BFloat16}, true},
-		kind{"int8 weights", export.CompileOptions{Weights: torch.Int8}, true})
-	if ranges, err := export.CalibrateContext(ctx, program, slices.Values([][]any{inputs})); err == nil {
-		list = append(list, kind{"int8", export.CompileOptions{Int8: ranges}, true})
-	}
+	choose("bf16 weights", export.CompileOptions{Weights: torch.BFloat16}, nil)
+	choose("int8 weights", export.CompileOptions{Weights: torch.Int8}, nil)
+	ranges, err := export.CalibrateContext(ctx, program, slices.Values([][]any{inputs}))
+	choose("int8", export.CompileOptions{Int8: ranges}, err)
 	return list
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"maps"
 	"path/filepath"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/export"
 	"github.com/libtorch-go/libtorch/torch/nn/functional"
 	"github.com/libtorch-go/libtorch/torch/safetensors"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
@@ -51,4 +53,25 @@ func TestProgram(t *testing.T) {
 	require.ErrorContains(t, run(t.Context(), []string{"bench", program}, &out), "expected -input")
 	require.ErrorContains(t, run(t.Context(), []string{"bench", "-input", program, program}, &out), "safetensors")
 	require.ErrorContains(t, run(t.Context(), []string{"show", in}, &out), "not a sound file of torch.export.save")
+}
+
+// What a program cannot be measured in is said, and why; when it is interrupted, it ends.
+func TestBenchSaysWhatIsLeftOut(t *testing.T) {
+	torchtest.NoLeaks(t)
+	dir := t.TempDir()
+	in, path := filepath.Join(dir, "in.safetensors"), filepath.Join(dir, "exp.pt2")
+	torch.Scope(func() {
+		x := torch.RandN(3, 4).To(torch.Float64)
+		program, err := export.Export(torch.Tensor.Exp, []any{x})
+		require.NoError(t, err)
+		defer program.Close()
+		require.NoError(t, program.Save(path))
+		require.NoError(t, safetensors.Save(in, maps.All(map[string]torch.Tensor{"x": x})))
+	})
+	var out bytes.Buffer
+	require.NoError(t, run(t.Context(), []string{"bench", "-input", in, "-rounds", "1", path}, &out))
+	require.Regexp(t, `(?m)^int8 +export: Calibrate: .* computes nothing in float32$`, out.String())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, run(ctx, []string{"bench", "-input", in, path}, &out), context.Canceled)
 }
