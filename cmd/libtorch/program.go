@@ -205,7 +205,7 @@ type kind struct {
 	name     string
 	options  export.CompileOptions
 	optional bool
-	refused  error // what options could not be made for
+	refused  error // why there are no options
 }
 
 func (k kind) compile(program *export.Program, inputs []any) (*export.Compiled, error) {
@@ -218,20 +218,15 @@ func (k kind) compile(program *export.Program, inputs []any) (*export.Compiled, 
 
 // kinds are the ways to compile a program.
 func kinds(ctx context.Context, program *export.Program, inputs []any, onCard bool) []kind {
-	list := []kind{{name: "exact", options: export.CompileOptions{Exact: true}}, {name: "fused"}}
-	choose := func(name string, options export.CompileOptions, refused error) {
-		list = append(list, kind{name, options, true, refused})
-	}
-	choose("bfloat16", export.CompileOptions{DType: torch.BFloat16}, nil)
+	list := []kind{{name: "exact", options: export.CompileOptions{Exact: true}}, {name: "fused"},
+		{name: "bfloat16", options: export.CompileOptions{DType: torch.BFloat16}, optional: true}}
 	if onCard {
-		choose("float16", export.CompileOptions{DType: torch.Float16}, nil)
-		return list
+		return append(list, kind{name: "float16", options: export.CompileOptions{DType: torch.Float16}, optional: true})
 	}
-	choose("bf16 weights", export.CompileOptions{Weights: torch.BFloat16}, nil)
-	choose("int8 weights", export.CompileOptions{Weights: torch.Int8}, nil)
 	ranges, err := export.CalibrateContext(ctx, program, slices.Values([][]any{inputs}))
-	choose("int8", export.CompileOptions{Int8: ranges}, err)
-	return list
+	return append(list, kind{name: "bf16 weights", options: export.CompileOptions{Weights: torch.BFloat16}, optional: true},
+		kind{name: "int8 weights", options: export.CompileOptions{Weights: torch.Int8}, optional: true},
+		kind{name: "int8", options: export.CompileOptions{Int8: ranges}, optional: true, refused: err})
 }
 
 // side is one way to run a program.

@@ -73,5 +73,7 @@ func TestBenchSaysWhatIsLeftOut(t *testing.T) {
 	require.Regexp(t, `(?m)^int8 +export: Calibrate: .* computes nothing in float32$`, out.String())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
+	out.Reset()
 	require.ErrorIs(t, run(ctx, []string{"bench", "-input", in, path}, &out), context.Canceled)
+	require.Empty(t, out.String())
 }

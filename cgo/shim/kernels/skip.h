@@ -205,15 +205,15 @@ INLINE bool skip(const Product& of, int64_t column, float* room, const Load& get
 	return !has_negative_zero(least_bits);
 }
 
-// Calls f for each of V vectors: unrolled for the rules that most have, since the others' code is several times as long.
-template <bool Unrolled, int V, class F>
+// Calls f for each time: unrolled for the rules that most have, since the others' code is several times as long.
+template <bool Unrolled, int Times, class F>
 INLINE void each(const F& f) {
 	if constexpr (Unrolled) {
-		unrolled<V>(f);
+		unrolled<Times>(f);
 	} else {
 #pragma GCC unroll 1
-		for (int v = 0; v < V; v++) {
-			f(v);
+		for (int time = 0; time < Times; time++) {
+			f(time);
 		}
 	}
 }

@@ -7,10 +7,13 @@
 namespace tg::matrices {
 namespace {
 
+// Whether the mean is the nearer end of the way to the gradient.
+INLINE bool is_near(const Update& u) { return u.taken < 0.5f && u.taken > -0.5f; }
+
 // The mean moves towards the gradient: from the nearer end, as lerp does.
 template <bool Near, class V>
 INLINE V moved(const Update& u, V mean, V gradient) {
-	const bool near = Near || (u.taken < 0.5f && u.taken > -0.5f);
+	const bool near = Near || is_near(u);
 	const float weight = near ? u.taken : u.taken - 1.0f;
 	return convolution::multiplied_and_added(weight - V{}, gradient - mean, near ? mean : gradient);
 }
@@ -66,8 +69,7 @@ INLINE void adam(const Update& u, V& param, V& mean, V& square, V gradient) {
 
 // Most rules have a mean and none of the other options: SGD's, whose gradient is not decayed, and AdamW's.
 INLINE bool is_common(const Update& u) {
-	const bool near = u.taken < 0.5f && u.taken > -0.5f;
-	return u.mean != nullptr && !u.maximize && !u.nesterov && (u.kind == Update::sgd ? u.decay == 0 : u.kind == Update::adamw && near);
+	return u.mean != nullptr && !u.maximize && !u.nesterov && (u.kind == Update::sgd ? u.decay == 0 : u.kind == Update::adamw && is_near(u));
 }
 
 // Such a rule, of which the compiler then knows what it is, so that nothing is asked for each vector.
@@ -142,7 +144,14 @@ struct Steps {
 	// What is to be done at that time to the numbers that lie there.
 	template <class Load, class Store>
 	INLINE void advance(const Update& u, int time, int64_t at, const Vec<W>* gradient, const Load& get, const Store& put) {
-		auto begin = [&](int v) __attribute__((always_inline)) {
+		if constexpr (chained) {
+			some(time - 2, [&](int v) __attribute__((always_inline)) {
+				float* param = u.param + at + v * W;
+				put(param, convolution::rounded(get(param) * u.decay) + more[v]);
+			});
+			some(time - 1, [&](int v) __attribute__((always_inline)) { more[v] = change(u, mean[v], root[v]); });
+		}
+		some(time, [&](int v) __attribute__((always_inline)) {
 			const int64_t i = at + v * W;
 			fetch<Adam>(u, i + ahead * u.width);
 			if constexpr (chained) {
@@ -154,15 +163,7 @@ struct Steps {
 			} else {
 				step<Adam>(u, i, gradient[v], get, put);
 			}
-		};
-		if constexpr (chained) {
-			some(time - 2, [&](int v) __attribute__((always_inline)) {
-				float* param = u.param + at + v * W;
-				put(param, convolution::rounded(get(param) * u.decay) + more[v]);
-			});
-			some(time - 1, [&](int v) __attribute__((always_inline)) { more[v] = change(u, mean[v], root[v]); });
-		}
-		some(time, begin);
+		});
 	}
 };
 
