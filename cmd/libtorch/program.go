@@ -62,7 +62,7 @@ func runProgram(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer done()
-	compute, closed, err := ready(program, inputs, *exact)
+	compute, closed, err := ready(ctx, program, inputs, *exact)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func runProgram(ctx context.Context, args []string, out io.Writer) error {
 }
 
 // ready prepares a program to be run once, with Python's bits or for speed.
-func ready(program *export.Program, inputs []any, exact bool) (run runs, closed func(), err error) {
+func ready(ctx context.Context, program *export.Program, inputs []any, exact bool) (run runs, closed func(), err error) {
 	if exact {
 		module, err := program.Module()
 		if err != nil {
@@ -87,7 +87,7 @@ func ready(program *export.Program, inputs []any, exact bool) (run runs, closed 
 		}
 		return module.RunContext, func() {}, nil
 	}
-	compiled, err := export.Compile(program, export.CompileOptions{ExampleInputs: inputs, Inference: true})
+	compiled, err := export.CompileContext(ctx, program, export.CompileOptions{ExampleInputs: inputs, Inference: true})
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w (-exact runs it as it is)", err)
 	}
@@ -165,7 +165,7 @@ func benchProgram(ctx context.Context, args []string, out io.Writer) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		compiled, err := k.compile(program, inputs)
+		compiled, err := k.compile(ctx, program, inputs)
 		switch {
 		case err != nil && k.optional:
 			if _, err := fmt.Fprintf(out, "%-12s %v\n", k.name, err); err != nil {
@@ -208,12 +208,12 @@ type kind struct {
 	refused  error // why there are no options
 }
 
-func (k kind) compile(program *export.Program, inputs []any) (*export.Compiled, error) {
+func (k kind) compile(ctx context.Context, program *export.Program, inputs []any) (*export.Compiled, error) {
 	if k.refused != nil {
 		return nil, k.refused
 	}
 	k.options.ExampleInputs = inputs
-	return export.Compile(program, k.options)
+	return export.CompileContext(ctx, program, k.options)
 }
 
 // kinds are the ways to compile a program.

@@ -183,7 +183,7 @@ func openModel(ctx context.Context, path string, c *config) (serve.Model, error)
 		program.Close()
 		return nil, err
 	}
-	m, err := serve.Program(program, options...)
+	m, err := serve.ProgramContext(ctx, program, options...)
 	if err != nil {
 		program.Close()
 	}

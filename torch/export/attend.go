@@ -9,7 +9,7 @@ import (
 
 // weaver makes the nodes of an attention.
 type weaver struct {
-	*rewriter
+	*seeker
 	like  *Node // whose place in Python they take
 	m     TensorMeta
 	nodes []Node
@@ -36,10 +36,10 @@ const (
 
 // attend are the nodes in the place of the product of an attention's weights and values, of which the last makes its result, or that of
 // the only view of it, which is gone then.
-func (r *rewriter) attend(at int, a attended) (nodes []Node, gone int, ok bool) {
-	like := &r.p.Graph.Nodes[at]
+func (s *seeker) attend(at int, a attended) (nodes []Node, gone int, ok bool) {
+	like := &s.p.Graph.Nodes[at]
 	result, _ := like.result()
-	w := &weaver{rewriter: r, like: like, m: r.p.Graph.Tensors[result], ok: true}
+	w := &weaver{seeker: s, like: like, m: s.p.Graph.Tensors[result], ok: true}
 	if len(a.sizes) > headed {
 		a = w.merged(a)
 	}
@@ -60,7 +60,7 @@ func (r *rewriter) attend(at int, a attended) (nodes []Node, gone int, ok bool) 
 	target, gone := like, nowhere
 	if want := w.m.Sizes; !sameSizes(want, w.sizes(out)) {
 		if gone = w.viewOf(result, w.sizes(out)); gone >= 0 {
-			target = &r.p.Graph.Nodes[gone]
+			target = &s.p.Graph.Nodes[gone]
 		} else {
 			out = w.shaped(out, want[:len(want)-matrix], true)
 		}
@@ -193,7 +193,7 @@ func (r *rewriter) dense(name string, back int) bool {
 
 // viewOf is the only node that reads a value, if it is a view of these sizes.
 func (w *weaver) viewOf(name string, sizes []Expr) int {
-	at := w.flow().only(name)
+	at := w.f.only(name)
 	if at < 0 || at >= len(w.p.Graph.Nodes) {
 		return nowhere
 	}
@@ -209,7 +209,6 @@ func (w *weaver) viewOf(name string, sizes []Expr) int {
 // that is done with it is to bring it into that order.
 func (w *weaver) turned(n *Node) bool {
 	name, _ := n.result()
-	f := w.flow()
 	if len(w.sizes(name)) < headed {
 		return true
 	}
@@ -217,7 +216,7 @@ func (w *weaver) turned(n *Node) bool {
 		format := n.arg("memory_format")
 		return n.op() == "contiguous" && format == nil || n.op() == "reshape" || n.op() == "flatten" || format == torch.ContiguousFormat
 	}} {
-		n, _ := w.soleReader(f, name)
+		n, _ := w.soleReader(w.f, name)
 		if n == nil || !want(n) {
 			return false
 		}

@@ -32,20 +32,29 @@ const leftOut = -1e9
 // attention replaces the softmax of products with their scale and mask, times values, by libtorch's operator for all of it, which
 // keeps the weights of some rows at a time only. A row that a mask leaves out altogether is zero there, and was not a number.
 func attention(r *rewriter) {
-	for i := 0; i < len(r.p.Graph.Nodes); i++ {
-		s := &seeker{rewriter: r, f: r.flow()}
+	s, before := &seeker{rewriter: r, f: r.flow()}, map[int][]Node{}
+	for i := range r.p.Graph.Nodes {
 		a, ok := s.attention(i)
 		if !ok {
 			continue
 		}
-		nodes, view, ok := r.attend(i, a)
+		nodes, view, ok := s.attend(i, a)
 		if !ok {
 			continue
 		}
-		r.remove(map[int]bool{view: view >= 0})
-		r.p.Graph.Nodes = slices.Replace(r.p.Graph.Nodes, i, i+1, nodes...)
-		i += len(nodes) - 1
+		if view >= 0 {
+			r.drop(s.f, view)
+		}
+		last := len(nodes) - 1
+		before[i] = nodes[:last]
+		for _, n := range before[i] {
+			for _, in := range n.Inputs {
+				namesIn(in.Value, func(name string) { s.f.reads(name, i) })
+			}
+		}
+		r.change(s.f, i, nodes[last])
 	}
+	r.insert(before)
 }
 
 // seeker looks for attentions.

@@ -15,7 +15,7 @@ func besides(r *rewriter) {
 		return
 	}
 	f := r.flow()
-	for i := 0; i < len(r.p.Graph.Nodes); i++ {
+	for i := range r.p.Graph.Nodes {
 		n := &r.p.Graph.Nodes[i]
 		name, ok := n.result()
 		if !n.isSum() || !ok {
@@ -29,9 +29,9 @@ func besides(r *rewriter) {
 		if !ok {
 			continue
 		}
-		r.put(i, to, next)
-		r.remove(map[int]bool{x.at: true, other.at: true})
-		i, f = i-2, r.flow()
+		r.drop(f, x.at)
+		r.drop(f, other.at)
+		r.put(f, i, to, next)
 	}
 }
 

@@ -5,8 +5,8 @@ import "github.com/libtorch-go/libtorch/torch"
 // channelNorms lets group norms, and batch norms that no weight took in, of what has its channels last be computed by operators of ours,
 // with the activation behind them: images that our convolutions make, or signals and volumes, which libtorch would turn for it; and rows.
 func channelNorms(r *rewriter) {
-	turned := r.turned()
-	for i := 0; i < len(r.p.Graph.Nodes); i++ {
+	turned, f := r.turned(), r.flow()
+	for i := range r.p.Graph.Nodes {
 		n := &r.p.Graph.Nodes[i]
 		if n.op() != "group_norm" && (n.op() != "batch_norm" || n.trains()) {
 			continue
@@ -18,7 +18,6 @@ func channelNorms(r *rewriter) {
 		if !ok || m.DType != torch.Float32 || !m.Device.IsCPU() || dims != matrix && !turned[dims] {
 			continue
 		}
-		f := r.flow()
 		a, next := r.behind(f, name)
 		activation, ours := ownActivation(a)
 		if !ours {
@@ -28,7 +27,7 @@ func channelNorms(r *rewriter) {
 		if !ok {
 			continue
 		}
-		r.put(i, to, next)
+		r.put(f, i, to, next)
 	}
 }
 

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -89,9 +90,15 @@ type CompileOptions struct {
 // Where autograd records, outside of torch.NoGrad and torch.Inference, a run computes the program as it is, with
 // its gradients.
 func Compile(p *Program, opts ...CompileOptions) (*Compiled, error) {
+	return CompileContext(context.Background(), p, opts...)
+}
+
+// CompileContext is [Compile] until ctx ends, with an error that matches context.Cause then: the weights of a large program take seconds to
+// pack, and what one of unknown origin computes from its own constants may take much longer.
+func CompileContext(ctx context.Context, p *Program, opts ...CompileOptions) (*Compiled, error) {
 	o := option.One(opts)
 	c := &Compiled{}
-	err := c.compile(p, o)
+	err := c.compile(ctx, p, o)
 	cgo.ReleaseSpare() // of the passes, which take weights several times
 	if err != nil {
 		c.Close()
@@ -100,7 +107,7 @@ func Compile(p *Program, opts ...CompileOptions) (*Compiled, error) {
 	return c, nil
 }
 
-func (c *Compiled) compile(p *Program, o CompileOptions) (err error) {
+func (c *Compiled) compile(ctx context.Context, p *Program, o CompileOptions) (err error) {
 	if c.plain, err = newEngine(p); err != nil { // here, outside of torch.Unsafe, inner operators are refused
 		return err
 	}
@@ -108,7 +115,7 @@ func (c *Compiled) compile(p *Program, o CompileOptions) (err error) {
 		return err
 	}
 	c.dtype = o.DType
-	r, err := rewritten(p, o)
+	r, err := rewritten(ctx, p, o)
 	if err != nil {
 		return fmt.Errorf("export: the program cannot be compiled: %w", err)
 	}

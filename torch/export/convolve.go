@@ -343,7 +343,7 @@ func (r *rewriter) ownLinear(n *Node, w torch.Tensor, a activation) (to Node, ok
 
 // biased is a node of ours whose bias is float32, as sums are.
 func (r *rewriter) biased(n Node) Node {
-	if t, ok := r.state(r.flow(), n.arg("bias")); ok && t.DType() != torch.Float32 {
+	if t, ok := r.held(n.arg("bias")); ok && t.DType() != torch.Float32 {
 		n.Inputs = set(n.Inputs, "bias", r.constant("bias", r.unrounded(n.arg("bias"), t).To(torch.Float32)))
 	}
 	return n

@@ -6,11 +6,12 @@ var empty = setOf("empty_like empty_strided new_empty new_empty_strided empty")
 // copies takes out copies of what nobody looks at again afterwards, and which lies in memory as the copy would: the original takes the
 // copy's place. A gradient that is recorded has been copied, since the recording has it as well, where it would have been taken.
 func copies(r *rewriter) {
-	f := r.flow()
-	for i := 0; i < len(r.p.Graph.Nodes); i++ {
+	f, names := r.flow(), map[string]string{}
+	for i := range r.p.Graph.Nodes {
 		n := &r.p.Graph.Nodes[i]
+		n.Inputs = renamedAll(n.Inputs, names)
 		result, ok := n.result()
-		source, gone := "", map[int]bool{i: true}
+		source, memory := "", nowhere
 		switch n.op() {
 		case "clone":
 			source, _ = kindOf(n.arg("self"))
@@ -18,17 +19,20 @@ func copies(r *rewriter) {
 			to, _ := kindOf(n.arg("self"))
 			if at, made := f.maker[to]; made && empty[r.p.Graph.Nodes[at].op()] && len(f.readers[to]) == 1 {
 				source, _ = kindOf(n.arg("src"))
-				gone[at] = true
+				memory = at
 			}
 		}
 		if !ok || source == "" || !r.lieAlike(source, result) || !r.forgotten(f, source, i) {
 			continue
 		}
-		r.rename(i+1, map[string]string{result: source})
-		r.remove(gone)
-		i -= len(gone)
-		f = r.flow()
+		r.drop(f, i)
+		if memory >= 0 {
+			r.drop(f, memory)
+		}
+		f.stands(result, source)
+		names[result] = source
 	}
+	r.rename(len(r.p.Graph.Nodes), names)
 }
 
 // forgotten tells whether a value lies in memory that operators of aten have made in the graph, and that node i is the last to read.

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"context"
 	"maps"
 	"math"
 	"slices"
@@ -15,7 +16,7 @@ import (
 
 // lowered is a network in bfloat16, on processors where that is slower, too, but for layers that are left in float32.
 func lowered(t *testing.T, p *Program, floats []string) (*engine, string) {
-	r, err := rewritten(p, CompileOptions{DType: torch.BFloat16, Floats: floats})
+	r, err := rewritten(context.Background(), p, CompileOptions{DType: torch.BFloat16, Floats: floats})
 	require.NoError(t, err)
 	defer r.close()
 	var e *engine

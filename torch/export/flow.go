@@ -1,12 +1,15 @@
 package export
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/libtorch-go/libtorch/torch"
 )
 
 // flow is what passes know of a graph: who makes a value and who reads it, which values may share memory, and which memory is written to.
+// Passes that change nodes by [rewriter.change] and what is made of it go on with the same flow: to look at a whole graph anew after each
+// change takes a minute for some thousand nodes.
 type flow struct {
 	maker    map[string]int   // the node that makes a value; none for inputs
 	readers  map[string][]int // the nodes that read a value, once for each time; the graph's results count as a node behind the last
@@ -15,7 +18,11 @@ type flow struct {
 	given    map[string]bool // memory of the caller's and the program's own tensors, by its root
 	returned map[string]bool // and of results
 	members  map[string][]string
+	last     map[string]lastReader
 }
+
+// lastReader is the last node that reads memory, and how often.
+type lastReader struct{ at, times int }
 
 // fresh are the operators that make their results in memory of their own, always compute the same from the same, and change nothing.
 // What is no such operator counts as one whose results share the memory of its arguments.
@@ -81,74 +88,132 @@ func (n *Node) fuses() bool {
 		n.Target == "torch.ops.quantized.max_pool2d.default" || isOwn(n)
 }
 
+// root is one of the values that share a value's memory: the same one for all of them.
 func (f *flow) root(name string) string {
 	for f.shares[name] != name {
 		if f.shares[name] == "" {
 			f.shares[name] = name
 		}
+		f.shares[name] = cmp.Or(f.shares[f.shares[name]], f.shares[name]) // shorter for the next one
 		name = f.shares[name]
 	}
 	return name
+}
+
+// joins has the memory of a value be another one's as well.
+func (f *flow) joins(name, own string) {
+	from, to := f.root(name), f.root(own)
+	if from == to {
+		return
+	}
+	f.shares[from] = to
+	for _, of := range []map[string]bool{f.written, f.given, f.returned} {
+		if of[from] {
+			of[to] = true
+		}
+	}
+	f.members[to] = append(f.members[to], f.members[from]...)
+	delete(f.members, from)
+	last := f.last[to]
+	last.see(f.last[from])
+	f.last[to] = last
+}
+
+// see adds what is known of the readers of other memory.
+func (l *lastReader) see(other lastReader) {
+	switch {
+	case other.times == 0:
+	case l.times == 0 || other.at > l.at:
+		*l = other
+	case other.at == l.at:
+		l.times += other.times
+	}
+}
+
+// reads says that a node reads a value.
+func (f *flow) reads(name string, at int) {
+	f.readers[name] = append(f.readers[name], at)
+	root := f.root(name)
+	last := f.last[root]
+	last.see(lastReader{at, 1})
+	f.last[root] = last
+}
+
+// makes says that a node makes a value, or that it is given if there is none.
+func (f *flow) makes(name string) {
+	root := f.root(name)
+	f.members[root] = append(f.members[root], name)
 }
 
 // flow looks at the graph as it is now.
 func (r *rewriter) flow() *flow {
 	g := &r.p.Graph
 	f := &flow{maker: map[string]int{}, readers: map[string][]int{}, shares: map[string]string{}, written: map[string]bool{},
-		given: map[string]bool{}, returned: map[string]bool{}, members: map[string][]string{}}
-	var written []string
-	for i := range g.Nodes {
-		n := &g.Nodes[i]
-		var reads []string
-		for _, in := range n.Inputs {
-			namesIn(in.Value, func(name string) {
-				reads = append(reads, name)
-				f.readers[name] = append(f.readers[name], i)
-			})
-		}
-		writes := r.writes(n)
-		shared := reads
-		if _, known := r.schema(n); known && len(writes) > 0 && !n.trains() {
-			shared = writes // what changes an argument returns it
-		}
-		for _, out := range n.Outputs {
-			namesIn(out, func(name string) {
-				f.maker[name] = i
-				if _, tensor := g.Tensors[name]; !tensor || n.isFresh() || empty[n.op()] {
-					return
-				}
-				for _, own := range shared {
-					if _, tensor := g.Tensors[own]; tensor {
-						f.shares[f.root(name)] = f.root(own)
-					}
-				}
-			})
-		}
-		written = append(written, writes...)
-	}
-	for _, name := range written {
-		f.written[f.root(name)] = true
-	}
+		given: map[string]bool{}, returned: map[string]bool{}, members: map[string][]string{}, last: map[string]lastReader{}}
 	for _, in := range g.Inputs {
-		namesIn(in, func(name string) { f.given[f.root(name)] = true })
+		namesIn(in, func(name string) {
+			f.makes(name)
+			f.given[f.root(name)] = true
+		})
+	}
+	for i := range g.Nodes {
+		r.enter(f, i, &g.Nodes[i])
 	}
 	for _, out := range g.Outputs {
 		namesIn(out, func(name string) {
-			f.readers[name] = append(f.readers[name], len(g.Nodes))
+			f.reads(name, len(g.Nodes))
 			f.returned[f.root(name)] = true
 		})
 	}
-	for _, s := range r.p.Signature.Outputs { // what is replaced at the end is written to
-		for _, in := range r.p.Signature.Inputs {
-			if name, _ := kindOf(in.Arg); s.Target != "" && (s.Target == in.Target || s.Target == name) {
-				f.written[f.root(name)] = true
-			}
+	replaced := r.replaced()
+	for _, in := range r.p.Signature.Inputs {
+		if name, _ := kindOf(in.Arg); replaced[in.Target] || replaced[name] {
+			f.written[f.root(name)] = true
 		}
 	}
-	for name := range g.Tensors {
-		f.members[f.root(name)] = append(f.members[f.root(name)], name)
-	}
 	return f
+}
+
+// replaced are the names of what the program gives other values at its end, which is written to then.
+func (r *rewriter) replaced() map[string]bool {
+	names := map[string]bool{}
+	for _, s := range r.p.Signature.Outputs {
+		names[s.Target] = s.Target != ""
+	}
+	return names
+}
+
+// enter adds what a node at a place reads, makes and writes to.
+func (r *rewriter) enter(f *flow, i int, n *Node) {
+	g := &r.p.Graph
+	var shared []string
+	for _, in := range n.Inputs {
+		namesIn(in.Value, func(name string) {
+			shared = append(shared, name)
+			f.reads(name, i)
+		})
+	}
+	writes := r.writes(n)
+	if _, known := r.schema(n); known && len(writes) > 0 && !n.trains() {
+		shared = writes // what changes an argument returns it
+	}
+	for _, out := range n.Outputs {
+		namesIn(out, func(name string) {
+			f.maker[name] = i
+			f.makes(name)
+			if _, tensor := g.Tensors[name]; !tensor || n.isFresh() || empty[n.op()] {
+				return
+			}
+			for _, own := range shared {
+				if _, tensor := g.Tensors[own]; tensor {
+					f.joins(name, own)
+				}
+			}
+		})
+	}
+	for _, name := range writes {
+		f.written[f.root(name)] = true
+	}
 }
 
 // writes are the values that a node changes.
@@ -192,10 +257,15 @@ func (r *rewriter) state(f *flow, a Argument) (torch.Tensor, bool) {
 	if _, made := f.maker[string(name)]; !ok || made || f.written[f.root(string(name))] {
 		return torch.Tensor{}, false
 	}
-	for _, s := range r.p.Signature.Inputs {
-		if s.Arg == a && s.Kind != UserInput && (r.frozen || s.Kind == ConstantTensor) {
-			return r.p.state(s)
-		}
+	return r.held(a)
+}
+
+// held is the tensor of an input of the graph, if that is known not to be written to.
+func (r *rewriter) held(a Argument) (torch.Tensor, bool) {
+	name, _ := kindOf(a)
+	s, ok := r.inputs[name]
+	if !ok || s.Kind == UserInput || !r.frozen && s.Kind != ConstantTensor {
+		return torch.Tensor{}, false
 	}
-	return torch.Tensor{}, false
+	return r.p.state(s)
 }

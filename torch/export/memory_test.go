@@ -86,3 +86,30 @@ func TestCompiledForInference(t *testing.T) {
 		}
 	})
 }
+
+// What constants are computed from others takes no more memory than 64 MB and some times what the program's tensors have: what goes beyond
+// that is computed when the program runs.
+func TestFoldedMemory(t *testing.T) {
+	torchtest.NoLeaks(t)
+	const numbers, bytes, sums = 1 << 22, 1 << 24, 20
+	torch.Scope(func() {
+		p, err := export.Export(func(x torch.Tensor) torch.Tensor {
+			y := torch.Zeros(numbers)
+			for range sums {
+				y = y.Add(torch.Ones(numbers))
+			}
+			return x.Add(y)
+		}, []any{torch.Zeros(numbers)})
+		require.NoError(t, err)
+		defer p.Close()
+		before := torch.Stats().HostBytes
+		torch.ResetPeakMemory()
+		c := compiled(t, p)
+		require.LessOrEqual(t, torch.Stats().HostPeak-before, int64(64<<20+3*bytes))
+		torch.NoGrad(func() {
+			out, err := c.Run(torch.Zeros(numbers))
+			require.NoError(t, err)
+			torchtest.Equal(t, torch.Full([]int{numbers}, 1.0*sums), out[0])
+		})
+	})
+}

@@ -10,23 +10,23 @@ import (
 // batchNorms multiplies what a batch norm in evaluation multiplies by into the weights of the product before it, or of the linear layer
 // behind it.
 func batchNorms(r *rewriter) {
-	for i := 0; i < len(r.p.Graph.Nodes); i++ {
+	f := r.flow()
+	for i := range r.p.Graph.Nodes {
 		if n := &r.p.Graph.Nodes[i]; n.op() != "batch_norm" || n.trains() {
 			continue
 		}
 		torch.Scope(func() { // what is computed on the way is several times as large as the weight
-			if r.foldBack(i) || r.foldAhead(i) {
-				i--
+			if !r.foldBack(f, i) {
+				r.foldAhead(f, i)
 			}
 		})
 	}
 }
 
 // foldBack makes a batch norm part of the product before it, if nothing else reads that.
-func (r *rewriter) foldBack(i int) bool {
+func (r *rewriter) foldBack(f *flow, i int) bool {
 	n := &r.p.Graph.Nodes[i]
 	in, _ := kindOf(n.arg("input"))
-	f := r.flow()
 	made, ok := f.maker[in]
 	if !ok || f.only(in) != i {
 		return false
@@ -42,34 +42,34 @@ func (r *rewriter) foldBack(i int) bool {
 		return false
 	}
 	w, b = w.Mul(s.along(outputs, dims)), s.of(b)
-	*product = product.with(product.Target, r.folded(product, w, b)...)
-	product.makes(n)
-	r.remove(map[int]bool{i: true})
+	to := product.with(product.Target, r.folded(product, w, b)...)
+	to.makes(n)
+	r.drop(f, i)
+	r.change(f, made, to)
 	return true
 }
 
 // foldAhead makes a batch norm of rows part of the linear layer that alone reads it.
-func (r *rewriter) foldAhead(i int) bool {
+func (r *rewriter) foldAhead(f *flow, i int) {
 	n := &r.p.Graph.Nodes[i]
 	name, ok := n.result()
-	f := r.flow()
-	linear, _ := r.soleReader(f, name)
+	linear, at := r.soleReader(f, name)
 	if !ok || linear == nil || len(r.p.Graph.Tensors[name].Sizes) != matrix {
-		return false
+		return
 	}
 	s, known := r.scaling(f, n)
 	w, b, frozen := r.doubles(f, linear)
 	if linear.op() != "linear" || linear.arg("input") != TensorArgument(name) || !known || !frozen || w.Dim() != matrix ||
 		w.Size(1) != s.scale.Size(0) {
-		return false
+		return
 	}
 	more := w.MatMul(s.shift)
 	if b.Defined() {
 		more = more.Add(b)
 	}
-	*linear = linear.with(linear.Target, set(r.folded(linear, w.Mul(s.scale), more), "input", n.arg("input"))...)
-	r.remove(map[int]bool{i: true})
-	return true
+	to := linear.with(linear.Target, set(r.folded(linear, w.Mul(s.scale), more), "input", n.arg("input"))...)
+	r.drop(f, i)
+	r.change(f, at, to)
 }
 
 // weightDims is the number of dimensions of a product's weight, and that of them which its outputs are.

@@ -1,7 +1,6 @@
 package export
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -11,20 +10,19 @@ import (
 // pointwise replaces convolutions of images and large linear layers, with an activation behind them, by oneDNN's operators or
 // our own, which compute both at once and whose weights lie as they are read.
 func pointwise(r *rewriter) {
-	images := r.anyStrides()
-	for i := 0; i < len(r.p.Graph.Nodes); i++ {
+	images, f := r.anyStrides(), r.flow()
+	for i := range r.p.Graph.Nodes {
 		n := &r.p.Graph.Nodes[i]
 		name, ok := n.result()
 		if _, _, product := n.weightDims(); !ok || !product {
 			continue
 		}
-		f := r.flow()
 		w, frozen := r.weight(f, n)
 		if !frozen {
 			continue
 		}
 		if to, next, ok := r.fusing(f, name, func(a activation) (Node, bool) { return r.packed(n, w, a, images) }); ok {
-			r.put(i, to, next)
+			r.put(f, i, to, next)
 		}
 	}
 }
@@ -51,16 +49,6 @@ func (r *rewriter) fusing(f *flow, name string, with func(activation) (Node, boo
 		to, ok = with(noActivation)
 	}
 	return to, next, ok
-}
-
-// put has a node take the place of another, and of the activation behind it, if there is one.
-func (r *rewriter) put(at int, to Node, activation int) {
-	if activation >= 0 {
-		to.makes(&r.p.Graph.Nodes[activation])
-	}
-	r.p.Graph.Nodes[at] = to
-	r.calls(&to)
-	r.remove(map[int]bool{activation: activation >= 0})
 }
 
 // calls writes down that the program calls a node's operator.
@@ -286,43 +274,34 @@ func (r *rewriter) lying(name TensorArgument, m TensorMeta) TensorArgument {
 
 // value adds a tensor to the graph and returns its name.
 func (r *rewriter) value(base string, m TensorMeta) TensorArgument {
-	name := base
-	for i := 1; ; i++ {
-		if _, taken := r.p.Graph.Tensors[name]; !taken {
-			break
-		}
-		name = fmt.Sprint(base, "_", i)
-	}
+	name := r.unused(base, func(string) bool { return false })
 	r.p.Graph.Tensors[name] = m
 	return TensorArgument(name)
 }
 
 // sums lets a convolution add its result to a tensor that nothing else reads, with the ReLU behind the sum.
 func sums(r *rewriter) {
-	for i := 0; i < len(r.p.Graph.Nodes); i++ {
+	f := r.flow()
+	for i := range r.p.Graph.Nodes {
 		n := &r.p.Graph.Nodes[i]
 		name, ok := n.result()
 		if !n.isSum() || !ok {
 			continue
 		}
-		f := r.flow()
 		conv, other, ok := r.summands(f, n, i)
 		if !ok {
 			continue
 		}
 		made := f.maker[conv]
-		last, gone := n, map[int]bool{made: true}
 		next, at := r.soleReader(f, name)
 		relu := next != nil && next.op() == "relu" && r.takesReLU(f, &r.p.Graph.Nodes[made])
-		if relu {
-			last, gone[at] = next, true
+		if !relu {
+			at = nowhere
 		}
 		to := adding(&r.p.Graph.Nodes[made], other, relu)
-		to.makes(last)
-		r.p.Graph.Nodes[i] = to
-		r.calls(&to)
-		r.remove(gone)
-		i--
+		to.makes(n)
+		r.drop(f, made)
+		r.put(f, i, to, at)
 	}
 }
 

@@ -8,11 +8,10 @@ const leaves = 1 << 17
 // pairs computes a direct convolution of 1 x 1 and the one behind it, of each channel by itself, together where what lies between them
 // is large.
 func pairs(r *rewriter) {
-	g := &r.p.Graph
-	for i := 0; i < len(g.Nodes); i++ {
+	g, f := &r.p.Graph, r.flow()
+	for i := range g.Nodes {
 		each := &g.Nodes[i]
 		name, _ := kindOf(each.arg("x"))
-		f := r.flow()
 		made, ok := f.maker[name]
 		if each.Target != depthwiseTarget || each.arg("sum") != nil || !ok || f.only(name) != i || len(g.Tensors[name].Sizes) != 4 {
 			continue
@@ -25,10 +24,8 @@ func pairs(r *rewriter) {
 			given("outputs", wide.arg("outputs")), given("bias", wide.arg("bias")), given("activation", wide.arg("activation")),
 			given("each", each.arg("weight")), given("each_bias", each.arg("bias")), given("stride", each.arg("stride")),
 			given("padding", each.arg("padding")), given("each_activation", each.arg("activation")))
-		g.Nodes[i] = to
-		r.calls(&to)
-		r.remove(map[int]bool{made: true})
-		i--
+		r.drop(f, made)
+		r.put(f, i, to, nowhere)
 	}
 }
 

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -46,6 +47,7 @@ var cardPasses = slices.Concat(simplifying, []pass{{"lower", lower}, {"cudnn", c
 
 // rewriter is a copy of a program that passes change.
 type rewriter struct {
+	ctx     context.Context // with which it ends
 	p       *Program
 	frozen  bool         // parameters and buffers are constants
 	device  torch.Device // of all tensors, or none
@@ -55,13 +57,17 @@ type rewriter struct {
 	ranges  Calibration             // for what is computed in eight bits
 	rounded map[string]torch.Tensor // what constants of dtype were before
 	schemas map[string]library.Schema
+	inputs  map[string]InputSpec // of the graph, by their names in it
+	numbers map[string]int       // how many values have been named after one word
+	spare   int                  // how many bytes constants may still take that are computed from others
 	made    []torch.Tensor
 	err     error // why a pass cannot be made
 }
 
 // rewritten is a copy of a program after all passes. The tensors that they made are closed by close; the others are the program's.
-func rewritten(p *Program, o CompileOptions) (*rewriter, error) {
+func rewritten(ctx context.Context, p *Program, o CompileOptions) (*rewriter, error) {
 	r := newRewriter(p, o)
+	r.ctx = ctx
 	if err := r.resize(p, o.ExampleInputs); err != nil {
 		return nil, err
 	}
@@ -97,8 +103,23 @@ func newRewriter(p *Program, o CompileOptions) *rewriter {
 	for _, name := range o.Floats {
 		floats[name] = true
 	}
-	return &rewriter{p: &own, frozen: !o.Exact, device: p.device(), dtype: o.DType, weights: o.narrow(), floats: floats, ranges: o.Int8,
-		rounded: map[string]torch.Tensor{}, schemas: map[string]library.Schema{}}
+	r := plainRewriter(&own)
+	r.frozen, r.device, r.dtype, r.weights, r.floats, r.ranges = !o.Exact, p.device(), o.DType, o.narrow(), floats, o.Int8
+	return r
+}
+
+// plainRewriter changes a program itself.
+func plainRewriter(p *Program) *rewriter {
+	r := &rewriter{ctx: context.Background(), p: p, rounded: map[string]torch.Tensor{}, schemas: map[string]library.Schema{},
+		inputs: map[string]InputSpec{}, numbers: map[string]int{}, spare: mostFolded}
+	for _, s := range p.Signature.Inputs {
+		name, _ := kindOf(s.Arg)
+		r.inputs[name] = s
+		if t, ok := p.state(s); ok {
+			r.spare += mostTimes * t.NumEl() * t.ElementSize()
+		}
+	}
+	return r
 }
 
 // resize has passes see the sizes that the program p has with these inputs.
@@ -135,7 +156,10 @@ func (r *rewriter) apply(passes []pass) error {
 	err := torch.Try(func() {
 		torch.NoGrad(func() {
 			for _, pass := range passes {
-				if torch.Scope(func() { r.make(pass) }); r.err != nil {
+				if torch.Scope(func() { r.make(pass) }); r.err == nil {
+					r.err = r.stopped()
+				}
+				if r.err != nil {
 					return
 				}
 				r.sweep()
@@ -149,14 +173,30 @@ func (r *rewriter) apply(passes []pass) error {
 func (r *rewriter) make(p pass) {
 	defer func() {
 		v := recover()
-		if fault, ok := v.(runtime.Error); ok {
+		switch v := v.(type) {
+		case nil:
+		case stopped:
+			r.err = v.error
+		case runtime.Error:
 			r.err = fmt.Errorf("pass %q: %w: what the program says of its values does not go together, or it is a fault of this package's",
-				p.name, fault)
-		} else if v != nil {
+				p.name, v)
+		default:
 			panic(v)
 		}
 	}()
 	p.run(r)
+	r.compact()
+}
+
+// stopped is what a pass panics with whose context has ended; [rewriter.make] returns it.
+type stopped struct{ error }
+
+// stopped is an error once the context has ended.
+func (r *rewriter) stopped() error {
+	if r.ctx.Err() == nil {
+		return nil
+	}
+	return fmt.Errorf("it was stopped: %w", context.Cause(r.ctx))
 }
 
 func (r *rewriter) close() { torch.Close(r.made...) }
@@ -262,20 +302,20 @@ func creates(s library.Schema, argument string) bool {
 	return takes && !slices.ContainsFunc(s.Arguments, func(a library.Argument) bool { return strings.HasPrefix(a.Type, "Tensor") })
 }
 
-// constant adds a tensor to the program and returns its name in the graph.
+// constant adds a tensor to the program and returns its name in the graph. The pass ends here if the context has: what takes long is to make
+// such tensors.
 func (r *rewriter) constant(base string, t torch.Tensor) TensorArgument {
-	target := base
-	for i := 1; ; i++ {
-		_, a := r.p.Constants[target]
-		_, b := r.p.Graph.Tensors["c_"+target]
-		if !a && !b {
-			break
-		}
-		target = fmt.Sprint(base, "_", i)
+	const input = "c_"
+	target := strings.TrimPrefix(r.unused(input+base, func(name string) bool {
+		_, taken := r.p.Constants[strings.TrimPrefix(name, input)]
+		return taken
+	}), input)
+	if err := r.stopped(); err != nil {
+		panic(stopped{err})
 	}
 	t = t.Detach().Keep()
 	r.made = append(r.made, t)
-	name := TensorArgument("c_" + target)
+	name := TensorArgument(input + target)
 	r.p.Constants[target] = t
 	m := TensorMeta{DType: t.DType(), Device: t.Device(), Layout: t.Layout(), StorageOffset: integer(0)}
 	for _, n := range t.Shape() {
@@ -291,94 +331,8 @@ func (r *rewriter) constant(base string, t torch.Tensor) TensorArgument {
 	if at < 0 {
 		at = len(r.p.Signature.Inputs)
 	}
-	r.p.Signature.Inputs = slices.Insert(r.p.Signature.Inputs, at, InputSpec{Kind: ConstantTensor, Arg: name, Target: target})
+	r.inputs[string(name)] = InputSpec{Kind: ConstantTensor, Arg: name, Target: target}
+	r.p.Signature.Inputs = slices.Insert(r.p.Signature.Inputs, at, r.inputs[string(name)])
 	r.p.Graph.Inputs = slices.Insert(r.p.Graph.Inputs, at, Argument(name))
 	return name
-}
-
-// insert puts nodes before those of their places.
-func (r *rewriter) insert(before map[int][]Node) {
-	var all []Node
-	for i, n := range r.p.Graph.Nodes {
-		all = append(append(all, before[i]...), n)
-	}
-	r.p.Graph.Nodes = append(all, before[len(r.p.Graph.Nodes)]...)
-}
-
-// remove takes nodes out.
-func (r *rewriter) remove(gone map[int]bool) {
-	i := -1
-	r.p.Graph.Nodes = slices.DeleteFunc(r.p.Graph.Nodes, func(Node) bool { i++; return gone[i] })
-}
-
-// rename lets the nodes from one place on, and the outputs, read other values.
-func (r *rewriter) rename(from int, names map[string]string) {
-	g := &r.p.Graph
-	for i := from; i < len(g.Nodes); i++ {
-		g.Nodes[i].Inputs = renamedAll(g.Nodes[i].Inputs, names)
-	}
-	for i := range g.Outputs {
-		g.Outputs[i] = renamed(g.Outputs[i], names)
-		r.p.Signature.Outputs[i].Arg = g.Outputs[i]
-	}
-}
-
-// renamedAll are arguments with other names.
-func renamedAll(inputs []NamedArgument, names map[string]string) []NamedArgument {
-	inputs = slices.Clone(inputs)
-	for k := range inputs {
-		inputs[k].Value = renamed(inputs[k].Value, names)
-	}
-	return inputs
-}
-
-// renamed is an argument with other names, which may have others in turn.
-func renamed(a Argument, names map[string]string) Argument {
-	return mapped(a, func(name string) string {
-		for own, ok := names[name]; ok; own, ok = names[name] {
-			name = own
-		}
-		return name
-	})
-}
-
-// mapped is an argument with the names that a function gives.
-func mapped(a Argument, to func(string) string) Argument {
-	switch a := a.(type) {
-	case TensorArgument:
-		return TensorArgument(to(string(a)))
-	case SymIntArgument:
-		return SymIntArgument(to(string(a)))
-	case SymFloatArgument:
-		return SymFloatArgument(to(string(a)))
-	case SymBoolArgument:
-		return SymBoolArgument(to(string(a)))
-	case []TensorArgument:
-		return mappedAll(a, to)
-	case OptionalTensors:
-		return OptionalTensors(mappedAll([]Argument(a), to))
-	case SymInts:
-		return SymInts(mappedAll([]Argument(a), to))
-	case SymFloats:
-		return SymFloats(mappedAll([]Argument(a), to))
-	case SymBools:
-		return SymBools(mappedAll([]Argument(a), to))
-	case [][]TensorArgument:
-		list := make([][]TensorArgument, len(a))
-		for i, own := range a {
-			list[i] = mappedAll(own, to)
-		}
-		return list
-	}
-	return a
-}
-
-func mappedAll[T any](list []T, to func(string) string) []T {
-	all := make([]T, len(list))
-	for i, v := range list {
-		if own := mapped(v, to); own != nil {
-			all[i] = own.(T)
-		}
-	}
-	return all
 }

@@ -8,31 +8,28 @@ const nearWeights = 1 << 18
 // pooled takes the largest of neighbouring pixels while what Winograd's tiles become is near, where it is large, and in the dtype that they
 // are converted to.
 func pooled(r *rewriter) {
-	g := &r.p.Graph
-	for i := 0; i < len(g.Nodes); i++ {
+	g, f := &r.p.Graph, r.flow()
+	for i := range g.Nodes {
 		n := &g.Nodes[i]
 		name, _ := kindOf(n.arg("x"))
 		if n.Target != "torch.ops.libtorchgo.max_pool2d.default" {
 			continue
 		}
-		f := r.flow()
 		made, ok := f.maker[name]
 		if !ok || f.only(name) != i || !r.pools(f, &g.Nodes[made]) {
 			continue
 		}
-		wide, last, dtype, gone := &g.Nodes[made], n, g.Tensors[name].DType, map[int]bool{made: true}
-		if at := r.conversion(f, n, dtype); at >= 0 {
-			last, dtype, gone[at] = &g.Nodes[at], torch.BFloat16, true
+		wide, dtype := &g.Nodes[made], g.Tensors[name].DType
+		converted := r.conversion(f, n, dtype)
+		if converted >= 0 {
+			dtype = torch.BFloat16
 		}
 		to := n.with("torch.ops.libtorchgo.winograd_max_pool2d.default", given("x", wide.arg("x")), given("weight", wide.arg("weight")),
 			given("bias", wide.arg("bias")), given("padding", wide.arg("padding")), given("activation", wide.arg("activation")),
 			given("kernel", n.arg("kernel")), given("stride", n.arg("stride")), given("window_padding", n.arg("padding")),
 			given("dtype", dtype))
-		to.makes(last)
-		g.Nodes[i] = to
-		r.calls(&to)
-		r.remove(gone)
-		i--
+		r.drop(f, made)
+		r.put(f, i, to, converted)
 	}
 }
 

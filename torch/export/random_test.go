@@ -1,6 +1,7 @@
 package export
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -149,7 +150,7 @@ func (way randomWay) engine(p *Program, inputs [][]any) (e *engine, text string,
 	if err != nil {
 		return nil, "", err
 	}
-	r, err := rewritten(p, options)
+	r, err := rewritten(context.Background(), p, options)
 	if err != nil {
 		return nil, "", err
 	}

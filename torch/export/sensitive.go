@@ -24,6 +24,7 @@ func (c Calibration) choose(ctx context.Context, p *Program, samples [][]any, o 
 		options, from = CompileOptions{DType: o.DType}, "lower"
 	}
 	r := newRewriter(p, options)
+	r.ctx = ctx
 	defer r.close()
 	passes := r.passes(options)
 	at := slices.IndexFunc(passes, func(p pass) bool { return p.name == from })
@@ -185,6 +186,7 @@ func (s *search) off(floats []string) (float64, error) {
 // results are the numbers that the program computes for all samples.
 func (s *search) results(o CompileOptions) (list []torch.Tensor, err error) {
 	r := newRewriter(s.p, o)
+	r.ctx = s.ctx
 	defer r.close()
 	if err := r.apply(s.passes); err != nil {
 		return nil, err

@@ -1,7 +1,6 @@
 package export
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,12 +32,11 @@ func dead(r *rewriter) {
 		}
 	}
 	r.remove(gone)
+	replaced := r.replaced()
 	var inputs []InputSpec
 	g.Inputs = nil
 	for _, s := range r.p.Signature.Inputs {
-		name, _ := kindOf(s.Arg)
-		replaced := slices.ContainsFunc(r.p.Signature.Outputs, func(out OutputSpec) bool { return out.Target != "" && out.Target == s.Target })
-		if s.Kind == UserInput || used[name] || replaced {
+		if name, _ := kindOf(s.Arg); s.Kind == UserInput || used[name] || replaced[s.Target] {
 			inputs, g.Inputs = append(inputs, s), append(g.Inputs, s.Arg)
 		}
 	}
@@ -70,8 +68,12 @@ func (r *rewriter) pure(n *Node) bool {
 	return !draws
 }
 
-// mostFolded is how many bytes a constant may have that was none before.
-const mostFolded = 1 << 26
+// mostFolded is how many bytes a constant may have that was none before, and all of them together beside so many times what the program's
+// tensors have: a file of a stranger's cannot ask for more.
+const (
+	mostFolded = 1 << 26
+	mostTimes  = 16
+)
 
 // constants computes what does not depend on the inputs.
 func constants(r *rewriter) {
@@ -121,7 +123,7 @@ func (r *rewriter) compute(f *flow, n *Node, made map[string]TensorArgument) (t 
 	if name, _ := n.result(); ok {
 		bytes = r.p.Graph.Tensors[name].bytes()
 	}
-	if bytes > mostFolded {
+	if bytes > mostFolded || r.spare < 0 {
 		return t, false
 	}
 	own := plainGraph(n, values, r.p)
@@ -134,11 +136,13 @@ func (r *rewriter) compute(f *flow, n *Node, made map[string]TensorArgument) (t 
 		name, _ := kindOf(in)
 		inputs = append(inputs, values[name])
 	}
-	out, err := b.run(context.Background(), inputs)
+	out, err := b.run(r.ctx, inputs)
 	if err != nil {
 		return t, false // it fails where it is run, too
 	}
-	t, ok = out[0].(torch.Tensor)
+	if t, ok = out[0].(torch.Tensor); ok {
+		r.spare -= t.NumEl() * t.ElementSize()
+	}
 	return t, ok
 }
 
@@ -203,41 +207,6 @@ func common(r *rewriter) {
 	r.remove(gone)
 }
 
-// functional lets operators that change their argument in place return something new where nobody reads the argument in another
-// way, so that the other passes see through them; [inPlace] undoes it at the end.
-func functional(r *rewriter) {
-	for i := range r.p.Graph.Nodes {
-		n := &r.p.Graph.Nodes[i]
-		base, in := strings.CutSuffix(n.op(), "_")
-		name, ok := n.result()
-		self, isTensor := n.arg("self").(TensorArgument)
-		rests := strings.HasSuffix(base, "dropout") && n.arg("train") == false
-		if !in || !fresh[base] && base != "detach" && !rests || !ok || !isTensor {
-			continue
-		}
-		f := r.flow()
-		made, ok := f.maker[string(self)]
-		own := f.members[f.root(name)]
-		plain := ok && r.p.Graph.Nodes[made].isFresh() && !slices.ContainsFunc(own, func(v string) bool {
-			by, ok := f.maker[v]
-			return !ok || by != made && !r.changes(by)
-		})
-		if !plain || !r.alike(n, name) {
-			continue
-		}
-		target := "torch.ops.aten." + base + "." + n.overload()
-		to := n.with(target, slices.Clone(n.Inputs)...)
-		if rests {
-			to.Inputs[0].Name = "input"
-		}
-		if _, known := r.schema(&to); !known {
-			continue
-		}
-		*n = to
-		r.rename(i+1, map[string]string{string(self): name})
-	}
-}
-
 // changes tells whether a node returns the argument that it changes.
 func (r *rewriter) changes(i int) bool {
 	return strings.HasSuffix(r.p.Graph.Nodes[i].op(), "_") && len(r.writes(&r.p.Graph.Nodes[i])) == 1
@@ -298,9 +267,7 @@ func inPlace(r *rewriter) {
 			to, ok = r.joinsInPlace(f, n, i)
 		}
 		if ok {
-			r.calls(&to)
-			*n = to
-			f = r.flow()
+			r.put(f, i, to, nowhere)
 			continue
 		}
 		name, ok := n.result()
@@ -315,8 +282,7 @@ func inPlace(r *rewriter) {
 		}
 		to = n.with("torch.ops.aten."+n.op()+"_."+n.overload(), n.Inputs...)
 		if _, known := r.schema(&to); known {
-			*n = to
-			f = r.flow()
+			r.change(f, i, to)
 		}
 	}
 }
@@ -390,16 +356,5 @@ func (r *rewriter) overwritable(f *flow, name string, i int) bool {
 
 // readLast tells whether nothing but node i, once, reads memory from there on.
 func (f *flow) readLast(root string, i int) bool {
-	reads := 0
-	for _, own := range f.members[root] {
-		for _, at := range f.readers[own] {
-			if at == i {
-				reads++
-			}
-			if at > i {
-				return false
-			}
-		}
-	}
-	return reads == 1
+	return f.last[root] == lastReader{i, 1}
 }

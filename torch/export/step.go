@@ -12,7 +12,6 @@ import (
 	"github.com/libtorch-go/libtorch/internal/bridge"
 	"github.com/libtorch-go/libtorch/internal/replay"
 	"github.com/libtorch-go/libtorch/torch"
-	"github.com/libtorch-go/libtorch/torch/library"
 )
 
 // Step is a step of training that runs in one call. It may be used from one goroutine at a time. The zero value runs nothing.
@@ -144,7 +143,7 @@ func (s *Step) record(key string, inputs []torch.Tensor) (out []torch.Tensor, er
 				return
 			}
 			e.sign()
-			r := &rewriter{p: e.p, schemas: map[string]library.Schema{}}
+			r := plainRewriter(e.p)
 			if err = r.apply(stepPasses); err != nil {
 				return
 			}

@@ -99,3 +99,44 @@ func TestCalibrateContext(t *testing.T) {
 		require.ErrorIs(t, err, why)
 	})
 }
+
+// slow are constants that a program computes one after the other, for a second or so.
+func slow(t *testing.T) *export.Program {
+	w := torch.Rand(512, 512).MulScalar(1.0 / 256)
+	p, err := export.Export(func(x torch.Tensor) torch.Tensor {
+		y := w
+		for range 200 {
+			y = y.MM(w)
+		}
+		return x.Add(y)
+	}, []any{torch.Ones(512)})
+	require.NoError(t, err)
+	return p
+}
+
+// Compiling ends with its context, which may be while constants are computed, and can be done again then.
+func TestCompileContext(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		p := slow(t)
+		defer p.Close()
+		why := errors.New("nobody wants it any more")
+		for _, o := range []export.CompileOptions{{}, {Exact: true}, {Weights: torch.Int8}} {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(20*time.Millisecond, func() { cancel(why) })
+			_, err := export.CompileContext(ctx, p, o)
+			require.ErrorIs(t, err, why)
+			require.ErrorContains(t, err, "cannot be compiled: it was stopped")
+			_, err = export.CompileContext(ctx, p, o) // by now it has ended
+			require.ErrorIs(t, err, why)
+		}
+		c, err := export.CompileContext(t.Context(), p)
+		require.NoError(t, err)
+		defer c.Close()
+		torch.NoGrad(func() {
+			out, err := c.RunContext(t.Context(), torch.Ones(512))
+			require.NoError(t, err)
+			require.Equal(t, []int{512, 512}, out[0].Shape())
+		})
+	})
+}

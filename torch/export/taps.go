@@ -5,6 +5,7 @@ import "slices"
 // taps leaves out what of a convolution's weight meets nothing but the zeros around small images, short signals and flat volumes: of 3 x 3
 // all but the middle, where there is one pixel. One weight that is left of a side lies apart from none.
 func taps(r *rewriter) {
+	f := r.flow()
 	for i := range r.p.Graph.Nodes {
 		n := &r.p.Graph.Nodes[i]
 		x, _ := kindOf(n.arg("input"))
@@ -16,7 +17,7 @@ func taps(r *rewriter) {
 		if !ok {
 			continue
 		}
-		w, frozen := r.weight(r.flow(), n)
+		w, frozen := r.weight(f, n)
 		if !frozen || w.Dim() != len(sizes) {
 			continue
 		}

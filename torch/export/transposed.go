@@ -57,7 +57,7 @@ func (r *rewriter) transposed(n *Node, w torch.Tensor, c transposedConvolution, 
 		return to, false
 	}
 	bias := n.arg("bias")
-	if b, given := r.state(r.flow(), bias); given {
+	if b, given := r.held(bias); given {
 		bias = r.constant("bias", r.unrounded(bias, b).To(torch.Float32).Repeat(places[0]*places[1]))
 	}
 	return n.with(transposedTarget, given("x", n.arg("input")), given("weight", r.constant("transposed_weight", packed)), given("bias", bias),

@@ -20,6 +20,11 @@ import (
 // inference alone, whatever they say of that, and for as many threads as torch.NumThreads tells: within Lanes.Beside of lanes that
 // Options.Share names, those of a lane. The program belongs to the model, which closes it as soon as it needs it no more.
 func Program(p *export.Program, opts ...export.CompileOptions) (Model, error) {
+	return ProgramContext(context.Background(), p, opts...)
+}
+
+// ProgramContext is [Program] until ctx ends, with an error that matches context.Cause then: the program is compiled, which may take long.
+func ProgramContext(ctx context.Context, p *export.Program, opts ...export.CompileOptions) (Model, error) {
 	module, err := p.Module()
 	if err != nil {
 		return nil, err
@@ -57,26 +62,26 @@ func Program(p *export.Program, opts ...export.CompileOptions) (Model, error) {
 	if err := m.signature.check(); err != nil {
 		return nil, err
 	}
-	if err := m.compile(opts); err != nil {
+	if err := m.compile(ctx, opts); err != nil {
 		return nil, err
 	}
 	return m, nil
 }
 
 // compile compiles the program as the options say. Without options it runs node by node where it cannot be compiled.
-func (m *program) compile(opts []export.CompileOptions) error {
+func (m *program) compile(ctx context.Context, opts []export.CompileOptions) error {
 	exact := len(opts) == 0
 	if exact {
 		opts = []export.CompileOptions{{Exact: true}}
 	}
 	o := option.One(opts)
 	o.Inference = true
-	compiled, err := export.Compile(m.program, o)
+	compiled, err := export.CompileContext(ctx, m.program, o)
 	switch {
 	case err == nil:
 		m.run, m.closed = compiled.RunContext, compiled.Close
 		m.program.Close() // the weights that were packed are kept once
-	case !exact:
+	case !exact || ctx.Err() != nil:
 		return err
 	}
 	return nil

@@ -1,6 +1,8 @@
 package serve_test
 
 import (
+	"context"
+	"errors"
 	"path/filepath"
 	"testing"
 
@@ -74,5 +76,29 @@ func TestProgram(t *testing.T) {
 		got, err := relu.Run(t.Context(), torch.Ones(2, 3).Neg())
 		require.NoError(t, err)
 		torchtest.Equal(t, got[0], torch.Zeros(2, 3))
+	})
+}
+
+// A program whose context has ended while it is compiled is an error however it is compiled, and may be served later.
+func TestProgramContext(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		p, err := export.Export(func(x torch.Tensor) torch.Tensor { return x.Add(x) }, []any{torch.Ones(2, 3)})
+		require.NoError(t, err)
+		why := errors.New("another version is here")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(why)
+		for _, o := range [][]export.CompileOptions{nil, {{}}} {
+			_, err = serve.ProgramContext(ctx, p, o...)
+			require.ErrorIs(t, err, why)
+		}
+		m, err := serve.ProgramContext(t.Context(), p)
+		require.NoError(t, err)
+		defer m.Close()
+		torch.Inference(func() {
+			out, err := m.Run(t.Context(), []torch.Tensor{torch.Ones(2, 3)})
+			require.NoError(t, err)
+			torchtest.Equal(t, torch.Full([]int{2, 3}, 2.0), out[0])
+		})
 	})
 }

@@ -37,11 +37,13 @@ var exportCases = cases{
 		must(compiled.RunContext(ctx, random(3)))
 		must(m.RunContext(ctx, random(3)))
 		must(export.CalibrateContext(ctx, loaded, slices.Values([][]any{{random(3)}})))
+		must(export.CompileContext(ctx, loaded)).Close()
 		cancel()
 		_, err := compiled.RunContext(ctx, random(3))
 		_, err2 := m.RunContext(ctx, random(3))
 		_, err3 := export.CalibrateContext(ctx, loaded, slices.Values([][]any{{random(3)}}))
-		if err == nil || err2 == nil || err3 == nil {
+		_, err4 := export.CompileContext(ctx, loaded)
+		if err == nil || err2 == nil || err3 == nil || err4 == nil {
 			panic("a run began whose context had ended")
 		}
 		must(compiled.Call(random(4)))

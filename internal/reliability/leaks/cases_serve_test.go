@@ -22,7 +22,7 @@ var serveCases = cases{
 		wrong := &serve.InputError{Err: bad}
 		_, _, _, _ = wrong.Error(), wrong.Unwrap(), wrong.Is(serve.ErrInput), s.Signature().Inputs[0].String()
 		check(s.Swap(must(serve.Program(doubling()))))
-		check(s.SwapContext(ctx, must(serve.Program(doubling()))))
+		check(s.SwapContext(ctx, must(serve.ProgramContext(ctx, doubling()))))
 		before := s.Stats()
 		must(s.Do(ctx, serve.Request{Inputs: []torch.Tensor{random(3)}}))
 		since := s.Stats().Since(before)
