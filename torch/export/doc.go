@@ -54,5 +54,6 @@
 // compute are allowed, and those of PT2E that quantize, which are made of them. One that reads files is refused by name, and so are
 // operators of other libraries unless LoadOptions.Operators names them. What a file says of sizes is compared with the file before
 // anything is allocated. An error is one line that can be logged, whatever the file says. A program may still ask for much: loops
-// without an end are for [Compiled.RunContext] and [CalibrateContext], constants that take long to compute for [CompileContext], memory for torch.SetMemoryLimits.
+// without an end are for [Compiled.RunContext] and [CalibrateContext], constants that take long to compute for [CompileContext],
+// memory for torch.SetMemoryLimits.
 package export

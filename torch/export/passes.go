@@ -302,8 +302,8 @@ func creates(s library.Schema, argument string) bool {
 	return takes && !slices.ContainsFunc(s.Arguments, func(a library.Argument) bool { return strings.HasPrefix(a.Type, "Tensor") })
 }
 
-// constant adds a tensor to the program and returns its name in the graph. The pass ends here if the context has: what takes long is to make
-// such tensors.
+// constant adds a tensor to the program and returns its name in the graph. The pass ends here if the context has: what takes long is to
+// make such tensors.
 func (r *rewriter) constant(base string, t torch.Tensor) TensorArgument {
 	const input = "c_"
 	target := strings.TrimPrefix(r.unused(input+base, func(name string) bool {
