@@ -23,46 +23,48 @@ func cudnn(r *rewriter) {
 		if x, _ := kindOf(n.arg("input")); !ok || w.Dim() != 4 || len(r.p.Graph.Tensors[x].Sizes) != 4 {
 			continue
 		}
-		*n = n.with(n.Target, set(n.Inputs, "weight", r.constant("channels_last", w.Contiguous(torch.ChannelsLast)))...)
+		r.change(f, i, n.with(n.Target, set(n.Inputs, "weight", r.constant("channels_last", w.Contiguous(torch.ChannelsLast)))...))
 	}
-	for i := 0; i < len(r.p.Graph.Nodes); i++ {
+	for i := range r.p.Graph.Nodes {
 		if r.p.Graph.Nodes[i].op() == "relu" {
-			i -= r.cudnnReLU(i)
+			r.cudnnReLU(f, i)
 		}
 	}
 }
 
-// cudnnReLU makes a ReLU, and a sum before it, part of the convolution before that, and tells how many nodes are gone.
-func (r *rewriter) cudnnReLU(i int) int {
-	g, f := &r.p.Graph, r.flow()
+// cudnnReLU makes a ReLU, and a sum before it, part of the convolution before that.
+func (r *rewriter) cudnnReLU(f *flow, i int) {
+	g := &r.p.Graph
 	relu := &g.Nodes[i]
 	in, _ := kindOf(relu.arg("self"))
 	made, ok := f.maker[in]
 	if !ok || f.only(in) != i {
-		return 0
+		return
 	}
-	n, z, gone := &g.Nodes[made], Argument(nil), map[int]bool{made: true}
-	if n.isSum() {
-		conv, other, ok := r.convolved(f, n, made)
+	z, gone := Argument(nil), []int{made}
+	if sum := &g.Nodes[made]; sum.isSum() {
+		conv, other, ok := r.convolved(f, sum, made)
 		if !ok {
-			return 0
+			return
 		}
 		r.oneBias(f, f.maker[conv], string(other), made)
 		made, z = f.maker[conv], other
-		n, gone[made] = &g.Nodes[made], true
+		gone = append(gone, made)
 	}
+	n := &g.Nodes[made]
 	c, ok := r.ungrouped(f, n)
 	if !ok {
-		return 0
+		return
 	}
 	to := rectifying(n, c, z)
 	if !r.runs(&to) {
-		return 0
+		return
 	}
 	to.makes(relu)
-	g.Nodes[i] = to
-	r.remove(gone)
-	return len(gone)
+	for _, at := range gone {
+		r.drop(f, at)
+	}
+	r.change(f, i, to)
 }
 
 // rectifying is cuDNN's operator for a convolution, the sum with z unless that is nil, and the ReLU behind it.
@@ -153,6 +155,6 @@ func (r *rewriter) oneBias(f *flow, first int, other string, sum int) {
 		return
 	}
 	both := x.To(torch.Float32).Add(y.To(torch.Float32)).To(x.DType())
-	*a = a.with(a.Target, set(a.Inputs, "bias", r.constant("both_biases", both))...)
-	*b = b.with(b.Target, set(b.Inputs, "bias", nil)...)
+	r.change(f, first, a.with(a.Target, set(a.Inputs, "bias", r.constant("both_biases", both))...))
+	r.change(f, made, b.with(b.Target, set(b.Inputs, "bias", nil)...))
 }
