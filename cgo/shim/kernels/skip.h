@@ -4,7 +4,6 @@
 // and without one the sum ends here as the negative zero that is looked for.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -280,8 +279,7 @@ INLINE bool skip_vectors(int64_t vectors, const Product& p, int64_t column, floa
 // The product of what was picked from a; false if its bits may be others.
 template <int W>
 bool multiply_picked(const Product& p, float* room) {
-	const int64_t most = std::min<int64_t>(p.picked.vectors, Product::most(W, p.update != nullptr));  // those that there are kernels of
-	const int64_t vectors = p.columns / W, parts = (vectors + most - 1) / most;
+	const int64_t vectors = p.columns / W, parts = (vectors + p.picked.vectors - 1) / p.picked.vectors;
 	int64_t column = 0;
 	auto get = [](const float* from) { return load<W>(from); };
 	auto put = [](float* to, Vec<W> v) { store(to, v); };
