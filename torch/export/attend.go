@@ -193,11 +193,10 @@ func (r *rewriter) dense(name string, back int) bool {
 
 // viewOf is the only node that reads a value, if it is a view of these sizes.
 func (w *weaver) viewOf(name string, sizes []Expr) int {
-	at := w.f.only(name)
-	if at < 0 || at >= len(w.p.Graph.Nodes) {
+	n, at := w.soleReader(w.f, name)
+	if n == nil {
 		return nowhere
 	}
-	n := &w.p.Graph.Nodes[at]
 	own, _ := n.result()
 	if !isView(n) && n.Target != "torch.ops.aten.reshape.default" || !sameSizes(w.sizes(own), sizes) {
 		return nowhere

@@ -192,12 +192,7 @@ func (r *rewriter) make(p pass) {
 type stopped struct{ error }
 
 // stopped is an error once the context has ended.
-func (r *rewriter) stopped() error {
-	if r.ctx.Err() == nil {
-		return nil
-	}
-	return fmt.Errorf("it was stopped: %w", context.Cause(r.ctx))
-}
+func (r *rewriter) stopped() error { return unlessStopped(r.ctx, "it") }
 
 func (r *rewriter) close() { torch.Close(r.made...) }
 

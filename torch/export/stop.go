@@ -26,11 +26,14 @@ func newStop(ctx context.Context) (stop *atomic.Uint32, release func()) {
 }
 
 // goesOn is an error once ctx has ended: each step of a run asks, and each turn of a loop, which may have no steps.
-func goesOn(ctx context.Context) error {
+func goesOn(ctx context.Context) error { return unlessStopped(ctx, "the run") }
+
+// unlessStopped is an error that says what was stopped, once ctx has ended.
+func unlessStopped(ctx context.Context, what string) error {
 	if ctx.Err() == nil {
 		return nil
 	}
-	return fmt.Errorf("the run was stopped: %w", context.Cause(ctx))
+	return fmt.Errorf("%s was stopped: %w", what, context.Cause(ctx))
 }
 
 // RunContext is [Compiled.Run] until ctx ends: a run that has not ended by then ends before its next operator, with an error that matches
